@@ -217,6 +217,8 @@ TEST_CASE("a file with a right hash and wrong numbers is refused") {
       {[](Json& json) { json.erase("workers"); }, "there is no \"workers\""},
       {[](Json& json) { json["workers"] = 0; }, "workers: 0 is not positive"},
       {[](Json& json) { json["ranks"] = 1LL << 40; }, "ranks: 1099511627776 is too large"},
+      {[](Json& json) { json["ranks"] = 2147483647; }, "a plan for 2147483647 ranks and 4 workers"},
+      {[](Json& json) { json["workers"] = 2147483647; }, "a plan for 2147483647 workers"},
       {[](Json& json) { json["gap"] = "x"; }, "gap: \"x\" is not a whole number"},
       {[](Json& json) {
          json["mesh"] = {65536, 65536, 65536, 65536};

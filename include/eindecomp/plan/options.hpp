@@ -105,7 +105,8 @@ struct DecomposeOptions {
   /// The number of kernel calls each statement is cut into where its extents allow: any number up
   /// to max_workers, or a power of two.
   int workers = 1;
-  /// The number of processes that share the workers; 0: one per worker. Need not divide anything.
+  /// The number of processes that share the workers; 0: one per worker. Need not divide anything;
+  /// at most max_workers, or one per worker.
   int ranks = 0;
   /// The name of one of `strategies` (strategy.hpp). The default searches and is the only one that
   /// does not work in a constant expression.
@@ -200,6 +201,11 @@ constexpr void check_options(const DecomposeOptions& options, const std::source_
   if (options.ranks < 0) {
     core::fail(ErrorKind::plan, where, "a plan for ", options.ranks,
                " ranks (a plan runs on at least one); give ranks >= 1, or 0 for one per worker");
+  }
+  if (options.ranks > std::max(options.workers, max_workers)) {
+    core::fail(ErrorKind::plan, where, "a plan for ", options.ranks, " ranks and ", options.workers,
+               " workers (ranks without a worker are idle, and there are no more than ",
+               max_workers, " ranks then); give fewer ranks, or more workers");
   }
   if (!(options.max_idle <= 100)) {
     core::fail(

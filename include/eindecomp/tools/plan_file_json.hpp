@@ -33,6 +33,7 @@
 #include "eindecomp/graph/print.hpp"
 #include "eindecomp/graph/program.hpp"
 #include "eindecomp/plan/hash.hpp"
+#include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/packed_plan.hpp"
 #include "eindecomp/plan/plan.hpp"
 #include "eindecomp/relation/layout.hpp"
@@ -146,6 +147,7 @@ class PlanFileReader {
     if (const JsonValue gap = m_file.at("gap"); !gap.is_null()) plan.gap = whole_number(gap);
     check_sizes(plan);
     try {
+      plan::check_options({.workers = plan.workers, .ranks = plan.ranks, .strategy = "k_cut"}, {});
       check_placement(m_graph, plan.placement, {});
       check_step_groups(m_graph, plan.placement, plan.steps, {});
     } catch (const Error& error) {
