@@ -152,6 +152,20 @@ void run_two_executors(const Solver& solver, bool in_one_place) {
   }
 }
 
+/// The first executor is one of half of the ranks: nobody watches over it before there is one on
+/// all. The last rank does not come to its run.
+void run_in_half(const Solver& solver) {
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, 2 * solver.rank < solver.size ? 0 : 1, 0, &half);
+  ein::Program g;
+  auto A = g.input<double>("A", {solver.extent, solver.extent});
+  [[maybe_unused]] auto C = ein::let<"C">(i) = sum(j)(A(i, j));
+  const auto plan = ein::decompose(g, {.workers = solver.size / 2});
+  ein::Executor early(plan, half, Space());
+  solver.solve();
+  if (!solver.fails()) (void)early.run(ein::bind_generator(A, formula));
+}
+
 /// The first rank is in a collective call of the program's own, on a communicator of its own, when
 /// the executor is made.
 void solve_while_posted(Solver& solver) {
@@ -258,6 +272,17 @@ void solve(const std::string& way, Solver& solver) {
     MPI_Comm_split(MPI_COMM_WORLD, 2 * solver.rank < solver.size ? 0 : 1, 0, &solver.comm);
     if (way == "halves-still" && solver.fails()) solver.before = stand_still;
   }
+  if (way == "three-still") {
+    // A group of three, of which one alone has a time limit and another one stands still.
+    MPI_Comm_split(MPI_COMM_WORLD, solver.rank < 3 ? 0 : 1, 0, &solver.comm);
+    if (solver.rank == 1) solver.between = stand_still;
+  }
+  if (way == "reversed-throw") {
+    // The only executor is on all processes in another order.
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -solver.rank, &solver.comm);
+    if (solver.fails()) solver.between = fail;
+  }
+  if (way == "early-half") return run_in_half(solver);
   if (way == "other-run") return run_two_executors(solver, false);
   if (way == "other-order") return run_two_executors(solver, true);
   if (way == "group") {
@@ -314,7 +339,7 @@ int main(int argc, char** argv) {
     const double limit = way == "throw.between" ? 10 : 1;
     return with_own_mpi(way, limit, limit);
   }
-  if (how == "first-limited") return with_own_mpi(way, 0, 10);
+  if (how == "first-limited") return with_own_mpi(way, 0, way == "three-still" ? 1 : 10);
   if (how == "uncaught") return with_runtime(argc, argv, way);
   try {
     return with_runtime(argc, argv, way);

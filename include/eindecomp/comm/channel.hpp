@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -50,8 +51,8 @@ class Channel {
   /// several threads may wait, of which one may yet come to what another waits for.
   Rendezvous come(std::uint64_t members, std::uint64_t call);
 
-  /// Asks a rank what it is doing, from where this one is, and forgets what it said before. A
-  /// question that it has not seen yet serves as well.
+  /// Asks a rank what it is doing, from where this one is. A question that it has not seen yet
+  /// serves as well.
   void ask(int rank, const Rendezvous& here);
 
   /// Tells every other rank that this one has left, and how.
@@ -62,21 +63,29 @@ class Channel {
   void serve(const std::string& doing, const Rendezvous& here = {},
              const std::vector<int>& members = {});
 
-  /// What a rank said since it was asked; empty if nothing.
-  [[nodiscard]] const std::string& heard(int rank) const {
-    return m_heard[static_cast<std::size_t>(rank)].text;
+  /// How many messages have come: what is asked for now is answered by later ones.
+  [[nodiscard]] std::uint64_t messages() const {
+    const std::lock_guard lock(m_mutex);
+    return m_messages;
+  }
+  /// What a rank said after so many messages had come, or when it left; empty if nothing.
+  [[nodiscard]] std::string heard(int rank, std::uint64_t messages) const {
+    const Heard last = last_of(rank);
+    return last.mark == left_mark || last.number > messages ? last.text : "";
   }
   /// Whether a rank said that it left.
   [[nodiscard]] bool has_left(int rank) const {
+    const std::lock_guard lock(m_mutex);
     return m_heard[static_cast<std::size_t>(rank)].mark == left_mark;
   }
   /// Whether a rank and this one each wait where the other has not come and cannot come any more.
-  [[nodiscard]] bool is_deadlocked_with(int rank) const {
-    return m_heard[static_cast<std::size_t>(rank)].deadlock;
-  }
+  [[nodiscard]] bool is_deadlocked_with(int rank) const { return last_of(rank).deadlock; }
 
   /// Whether every message of this rank has been received.
-  [[nodiscard]] bool is_quiet() const { return m_sent.empty(); }
+  [[nodiscard]] bool is_quiet() const {
+    const std::lock_guard lock(m_mutex);
+    return m_sent.empty();
+  }
 
  private:
   static constexpr char question = '?';
@@ -87,6 +96,7 @@ class Channel {
     char mark = 0;
     std::string text;
     bool deadlock = false;
+    std::uint64_t number = 0;  ///< of this message, from 1
   };
   struct Sent {
     int to = 0;
@@ -99,6 +109,11 @@ class Channel {
   [[nodiscard]] bool has_come(const Rendezvous& to) const;
   /// What a message says to a rank that is `here`.
   [[nodiscard]] Heard taken_in(const std::string& text, const Rendezvous& here) const;
+  /// The last message of a rank.
+  [[nodiscard]] Heard last_of(int rank) const {
+    const std::lock_guard lock(m_mutex);
+    return m_heard[static_cast<std::size_t>(rank)];
+  }
 
   template <std::size_t N>
   [[nodiscard]] static std::string packed(const std::array<Rendezvous, N>& all) {
@@ -118,14 +133,15 @@ class Channel {
   std::string m_left;          ///< how this rank left; empty while it has not
   bool m_one_thread = true;    ///< at most one at a time is in a call of this library
   std::vector<Heard> m_heard;  ///< by rank
-  std::list<Sent> m_sent;      ///< not received yet, as far as is known
+  std::uint64_t m_messages = 0;
+  std::list<Sent> m_sent;                      ///< not received yet, as far as is known
   std::map<std::uint64_t, Rendezvous> m_last;  ///< by members
-  std::mutex m_mutex;
+  mutable std::mutex m_mutex;                  ///< of what one thread hears and another asks for
 };
 
 /// The channel between all processes of the job, while a ScopedRuntime lives; null otherwise.
-inline Channel*& job_channel() {
-  static Channel* channel = nullptr;
+inline std::atomic<Channel*>& job_channel() {
+  static std::atomic<Channel*> channel = nullptr;
   return channel;
 }
 

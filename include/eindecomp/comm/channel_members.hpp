@@ -47,7 +47,7 @@ EINDECOMP_EXECUTOR_INLINE void Channel::ask(int rank, const Rendezvous& here) {
   const std::lock_guard lock(m_mutex);
   Heard& heard = m_heard[static_cast<std::size_t>(rank)];
   if (heard.mark == left_mark) return;
-  heard = {};
+  heard.deadlock = false;
   retire();
   if (std::ranges::any_of(
           m_sent, [rank](const Sent& s) { return s.to == rank && s.text[0] == question; })) {
@@ -88,7 +88,9 @@ EINDECOMP_EXECUTOR_INLINE void Channel::serve(const std::string& doing, const Re
       send(peer, m_left.empty() ? waits_mark + packed(std::array{asked, answer}) + doing
                                 : left_mark + m_left);
     } else {
-      m_heard[static_cast<std::size_t>(peer)] = taken_in(text, here);
+      Heard& heard = m_heard[static_cast<std::size_t>(peer)];
+      heard = taken_in(text, here);
+      heard.number = ++m_messages;
     }
   }
   retire();
@@ -116,7 +118,7 @@ EINDECOMP_EXECUTOR_INLINE bool Channel::has_come(const Rendezvous& to) const {
 
 EINDECOMP_EXECUTOR_INLINE Channel::Heard Channel::taken_in(const std::string& text,
                                                            const Rendezvous& here) const {
-  Heard heard{text.front(), {}, false};
+  Heard heard{text.front(), {}, false, 0};
   std::size_t begin = 1;
   if (heard.mark == waits_mark) {
     // The other had not come to what we asked from. If we still wait there, it waits where it

@@ -84,7 +84,7 @@ class MpiCommunicator {
   /// Copies root's elements to every rank. Collective.
   void broadcast(void* data, Extent elements, int bytes, int root);
 
-  /// Ends the program on every rank of the communicator, with a message. Not collective.
+  /// Ends the program on every rank of MPI_COMM_WORLD, with a message. Not collective.
   [[noreturn]] void abort(const std::string& message) { detail::abort_all(message); }
 
  private:

@@ -40,7 +40,7 @@ EINDECOMP_EXECUTOR_INLINE MpiCommunicator::MpiCommunicator(MPI_Comm user, const 
   detail::check(MPI_Comm_set_name(m_comm, name), "MPI_Comm_set_name");
   detail::check(MPI_Comm_rank(m_comm, &m_rank), "MPI_Comm_rank");
   detail::check(MPI_Comm_size(m_comm, &m_size), "MPI_Comm_size");
-  m_watch.move_to(m_comm);
+  m_watch.move_to(m_comm, time_limit > 0);
   agree_to_begin(time_limit, where);
 }
 
@@ -51,17 +51,16 @@ EINDECOMP_EXECUTOR_INLINE void MpiCommunicator::agree_to_begin(double time_limit
   const bool may_adopt = has_all_processes(m_comm) && detail::Job::reserve();
   constexpr double no_number = std::numeric_limits<double>::lowest();
   const double limit = std::isnan(time_limit) ? no_number : std::min(time_limit, 0.0);
-  double least[] = {limit, may_adopt ? 1.0 : 0.0};
+  double least[] = {limit, may_adopt ? 1.0 : 0.0, time_limit > 0 ? -time_limit : 0.0};
   m_watch.come(detail::Watch::Collective::maximum);
   try {
     MPI_Request request = MPI_REQUEST_NULL;
-    detail::check(MPI_Iallreduce(MPI_IN_PLACE, least, 2, MPI_DOUBLE, MPI_MIN, m_comm, &request),
+    detail::check(MPI_Iallreduce(MPI_IN_PLACE, least, 3, MPI_DOUBLE, MPI_MIN, m_comm, &request),
                   "MPI_Iallreduce", where);
     wait_for(request, true);
-    if (least[1] > 0) {
-      detail::Job::adopt(duplicate(m_comm, where));
-      m_watch.move_to(m_comm);  // which the job watches from now on
-    }
+    if (least[1] > 0) detail::Job::adopt(duplicate(m_comm, where));
+    // The job watches it from now on; else all its ranks answer if one has a limit.
+    m_watch.move_to(m_comm, least[2] < 0);
   } catch (...) {
     if (may_adopt) detail::Job::give_up();
     throw;
@@ -254,7 +253,7 @@ EINDECOMP_EXECUTOR_INLINE bool MpiCommunicator::has_all_processes(MPI_Comm comm)
   int same = MPI_UNEQUAL;
   detail::check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
   detail::check(MPI_Comm_compare(comm, MPI_COMM_WORLD, &same), "MPI_Comm_compare");
-  return size > 1 && (same == MPI_IDENT || same == MPI_CONGRUENT);
+  return size > 1 && same != MPI_UNEQUAL;
 }
 
 EINDECOMP_EXECUTOR_INLINE MPI_Comm MpiCommunicator::duplicate(MPI_Comm comm,

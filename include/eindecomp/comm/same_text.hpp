@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace eindecomp::comm::detail {
@@ -40,14 +42,12 @@ struct SameText {
 };
 inline std::vector<SameText> group_by_text(const std::vector<std::string>& texts) {
   std::vector<SameText> groups;
+  std::unordered_map<std::string_view, std::size_t> numbers;  // of groups
   for (std::size_t r = 0; r < texts.size(); ++r) {
     if (texts[r].empty()) continue;
-    SameText* found = nullptr;
-    for (SameText& g : groups) {
-      if (g.text == texts[r]) found = &g;
-    }
-    if (found == nullptr) found = &groups.emplace_back(SameText{texts[r], {}});
-    found->ranks.push_back(static_cast<int>(r));
+    const auto [found, is_new] = numbers.try_emplace(texts[r], groups.size());
+    if (is_new) groups.push_back({texts[r], {}});
+    groups[found->second].ranks.push_back(static_cast<int>(r));
   }
   return groups;
 }

@@ -34,16 +34,16 @@ class Stopwatch {
 };
 
 /// Waits of one rank for the others of its group. Where the job has no channel and the user set no
-/// limit there is nothing to watch for.
+/// limit, a wait is not watched, and may last for ever.
 class Watch {
  public:
   /// \param members the user's communicator, by which nothing is sent: where the job has no channel
   ///   nobody is asked before move_to(). \param limit seconds; 0: none.
   Watch(MPI_Comm members, double limit);
 
-  /// From now on ranks are asked over the job's channel if there is one now, else, if there is a
-  /// limit, over this duplicate of the group's communicator.
-  void move_to(MPI_Comm comm);
+  /// From now on ranks are asked over the job's channel if there is one now, else over this
+  /// duplicate of the group's communicator, if a rank of it has a limit.
+  void move_to(MPI_Comm comm, bool is_limited);
 
   /// What the ranks of a group do together, none being done before all have come.
   enum class Collective : std::uint8_t { duplicate, maximum, all_gather };
@@ -115,8 +115,11 @@ class Watch {
   void look_for_deadlock(DeadlockSearch& search, double now);
 
   void ask_all();
-  /// Finds these ranks in the job's channel, and watches by it if they are all there.
-  void find_members(MPI_Comm members);
+  /// Finds the ranks in the job's channel, and watches by it if they are all there.
+  void find_members();
+  /// Ranks of one communicator in another.
+  [[nodiscard]] static std::vector<int> translated(const std::vector<int>& ranks, MPI_Comm from,
+                                                   MPI_Comm to);
 
   [[nodiscard]] bool has_left(int member) const {
     return m_channel != nullptr && m_channel->has_left(channel_rank(member));
@@ -138,15 +141,18 @@ class Watch {
   [[nodiscard]] std::string who_is_absent() const;
   [[nodiscard]] std::string who_waits_where() const;
 
+  MPI_Comm m_comm;  ///< of the members
   int m_rank = 0;
   int m_size = 1;
   double m_limit;
   Channel* m_channel = nullptr;
-  std::unique_ptr<Channel> m_own;    ///< where the job has none
-  std::vector<int> m_channel_ranks;  ///< by rank of the group; empty: the same
-  std::uint64_t m_members = 0;       ///< a hash of them, in whatever order
-  std::uint64_t m_group = 0;         ///< the number of the rendezvous that made it
-  Rendezvous m_here;                 ///< where this rank waits, or waited last
+  const Channel* m_sought = nullptr;  ///< the job's channel when members were last looked for in it
+  std::uint64_t m_asked = 0;          ///< how many messages had come when all ranks were asked
+  std::unique_ptr<Channel> m_own;     ///< where the job has none
+  std::vector<int> m_channel_ranks;   ///< by rank of the group; empty: the same
+  std::uint64_t m_members = 0;        ///< a hash of them, in whatever order
+  std::uint64_t m_group = 0;          ///< the number of the rendezvous that made it
+  Rendezvous m_here;                  ///< where this rank waits, or waited last
   std::string m_call = "a call";
   std::string m_last;  ///< the last call in which all ranks were
 };

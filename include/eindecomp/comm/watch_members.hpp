@@ -36,25 +36,25 @@ EINDECOMP_EXECUTOR_INLINE void abort_all(const std::string& message) {
   std::_Exit(EXIT_FAILURE);
 }
 
-EINDECOMP_EXECUTOR_INLINE Watch::Watch(MPI_Comm members, double limit) : m_limit(limit) {
+EINDECOMP_EXECUTOR_INLINE Watch::Watch(MPI_Comm members, double limit)
+    : m_comm(members), m_limit(limit) {
   check(MPI_Comm_rank(members, &m_rank), "MPI_Comm_rank");
   check(MPI_Comm_size(members, &m_size), "MPI_Comm_size");
-  if (m_size == 1) return;
-  if (job_channel() != nullptr) find_members(members);
+  if (m_size > 1) find_members();
 }
 
-EINDECOMP_EXECUTOR_INLINE void Watch::move_to(MPI_Comm comm) {
+EINDECOMP_EXECUTOR_INLINE void Watch::move_to(MPI_Comm comm, bool is_limited) {
+  m_comm = comm;
   if (m_size == 1 || (m_channel != nullptr && m_own == nullptr)) return;
-  if (job_channel() != nullptr) {
-    find_members(comm);
-    if (m_channel != nullptr) m_own.reset();
-  }
-  if (m_channel != nullptr || m_limit <= 0) return;
+  find_members();
+  if (m_channel != nullptr || !is_limited) return;
   m_own = std::make_unique<Channel>(comm);
   m_channel = m_own.get();
 }
 
 EINDECOMP_EXECUTOR_INLINE void Watch::come(Collective what) {
+  // An executor on other processes may have begun the job since.
+  if (m_channel == nullptr && m_size > 1) find_members();
   if (m_channel == nullptr || m_own != nullptr) return;
   const std::uint64_t group = what == Collective::duplicate ? 0 : m_group;
   m_here = m_channel->come(m_members, 4 * group + static_cast<std::uint64_t>(what));
@@ -83,33 +83,46 @@ EINDECOMP_EXECUTOR_INLINE void Watch::look_for_deadlock(DeadlockSearch& search, 
 
 EINDECOMP_EXECUTOR_INLINE void Watch::ask_all() {
   if (m_channel == nullptr) return;
+  m_asked = m_channel->messages();
   for (int r = 0; r < m_size; ++r) {
     if (r != m_rank) m_channel->ask(channel_rank(r), m_here);
   }
 }
 
-EINDECOMP_EXECUTOR_INLINE void Watch::find_members(MPI_Comm members) {
-  MPI_Group all = MPI_GROUP_NULL;
-  MPI_Group some = MPI_GROUP_NULL;
-  m_channel = job_channel();
-  check(MPI_Comm_group(m_channel->get(), &all), "MPI_Comm_group");
-  check(MPI_Comm_group(members, &some), "MPI_Comm_group");
+EINDECOMP_EXECUTOR_INLINE void Watch::find_members() {
+  Channel* const channel = job_channel();
+  if (channel == m_sought) return;
+  m_sought = channel;
+  if (channel == nullptr) return;
   std::vector<int> ranks(static_cast<std::size_t>(m_size));
-  for (int r = 0; r < m_size; ++r) ranks[static_cast<std::size_t>(r)] = r;
-  m_channel_ranks.resize(ranks.size());
-  const int code =
-      MPI_Group_translate_ranks(some, m_size, ranks.data(), all, m_channel_ranks.data());
-  MPI_Group_free(&some);
-  MPI_Group_free(&all);
-  check(code, "MPI_Group_translate_ranks");
+  std::ranges::generate(ranks, [r = 0]() mutable { return r++; });
+  m_channel_ranks = translated(ranks, m_comm, channel->get());
   core::Hasher hasher;
   std::ranges::sort(ranks = m_channel_ranks);
   hasher.add(ranks);
   m_members = hasher.value();
   // Processes that the job started later are in no channel.
-  if (std::ranges::find(m_channel_ranks, MPI_UNDEFINED) == m_channel_ranks.end()) return;
-  m_channel = nullptr;
-  m_channel_ranks.clear();
+  if (std::ranges::find(m_channel_ranks, MPI_UNDEFINED) != m_channel_ranks.end()) {
+    m_channel_ranks.clear();
+    return;
+  }
+  m_channel = channel;
+  m_own.reset();
+}
+
+EINDECOMP_EXECUTOR_INLINE std::vector<int> Watch::translated(const std::vector<int>& ranks,
+                                                             MPI_Comm from, MPI_Comm to) {
+  MPI_Group group_from = MPI_GROUP_NULL;
+  MPI_Group group_to = MPI_GROUP_NULL;
+  check(MPI_Comm_group(from, &group_from), "MPI_Comm_group");
+  check(MPI_Comm_group(to, &group_to), "MPI_Comm_group");
+  std::vector<int> found(ranks.size());
+  const int code = MPI_Group_translate_ranks(group_from, static_cast<int>(ranks.size()),
+                                             ranks.data(), group_to, found.data());
+  MPI_Group_free(&group_from);
+  MPI_Group_free(&group_to);
+  check(code, "MPI_Group_translate_ranks");
+  return found;
 }
 
 EINDECOMP_EXECUTOR_INLINE int Watch::first_gone() const {
@@ -140,7 +153,8 @@ EINDECOMP_EXECUTOR_INLINE std::string Watch::name(int rank) const {
 EINDECOMP_EXECUTOR_INLINE std::string Watch::who_left() const {
   const int gone = first_gone();
   return Text("EinDecomp: ") + name(m_rank) + " waits in " + m_call + " for rank " + gone +
-         ", which " + m_channel->heard(channel_rank(gone)) + "; the program ends on all ranks";
+         ", which " + m_channel->heard(channel_rank(gone), m_asked) +
+         "; the program ends on all ranks";
 }
 
 EINDECOMP_EXECUTOR_INLINE std::string Watch::who_is_absent() const {
@@ -150,7 +164,8 @@ EINDECOMP_EXECUTOR_INLINE std::string Watch::who_is_absent() const {
   std::vector<std::string> said(static_cast<std::size_t>(m_size));
   for (int r = 0; r < m_size; ++r) {
     if (r == m_rank) continue;
-    const std::string heard = m_channel == nullptr ? "" : m_channel->heard(channel_rank(r));
+    const std::string heard =
+        m_channel == nullptr ? "" : m_channel->heard(channel_rank(r), m_asked);
     Text one;
     if (!heard.empty()) {
       one << (has_left(r) ? "" : "waits in ") << heard;
@@ -168,12 +183,16 @@ EINDECOMP_EXECUTOR_INLINE std::string Watch::who_is_absent() const {
 }
 
 EINDECOMP_EXECUTOR_INLINE std::string Watch::who_waits_where() const {
+  const std::vector<int> in_world = translated(m_channel_ranks, m_channel->get(), MPI_COMM_WORLD);
   std::vector<std::string> texts(static_cast<std::size_t>(m_channel->size()));
+  bool same_ranks = m_size == m_channel->size();
   for (int r = 0; r < m_size; ++r) {
-    const std::string& heard = m_channel->heard(channel_rank(r));
-    texts[static_cast<std::size_t>(channel_rank(r))] = r == m_rank     ? m_call
-                                                       : heard.empty() ? "does not answer"
-                                                                       : heard;
+    const std::string heard = m_channel->heard(channel_rank(r), m_asked);
+    const int named = in_world[static_cast<std::size_t>(r)];
+    if (named != r) same_ranks = false;
+    texts[static_cast<std::size_t>(named)] = r == m_rank     ? m_call
+                                             : heard.empty() ? "does not answer"
+                                                             : heard;
   }
   const std::vector<SameText> groups = group_by_text(texts);
   if (groups.size() == 1) {
@@ -181,7 +200,7 @@ EINDECOMP_EXECUTOR_INLINE std::string Watch::who_waits_where() const {
            groups.front().text +
            "); make the same calls in the same order on every rank; the program ends on all ranks";
   }
-  Text who(m_size == m_channel->size() ? "" : "in MPI_COMM_WORLD ");
+  Text who(same_ranks ? "" : "in MPI_COMM_WORLD ");
   bool others = false;
   for (const SameText& group : groups) {
     who << (others ? "; " : "") << name_ranks(group.ranks) << ": " << group.text;
