@@ -130,7 +130,7 @@ double operations_per_second(const Arguments& arguments) {
 }
 
 double memory_bandwidth(const Arguments& arguments) {
-  // Larger than any cache that a rank has to itself.
+  // 128 MiB of both, more than the cache that most ranks have to themselves.
   constexpr std::size_t elements = std::size_t{1} << 23;
   const Space space;
   const Kokkos::View<double*, Space> from("from", elements);
