@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "eindecomp/run/program.hpp"
+#include "eindecomp/run/tensor_files.hpp"
+#include "eindecomp/tools/npy.hpp"
 #include "run/programs.hpp"
 
 using namespace run_test;
@@ -337,6 +339,45 @@ TEST_CASE("a gather of different results") {
                    ein::bind_generator(p.B, Formula<>{}));
   const std::string text = same_message([&] { (void)run.gather(world.is_culprit() ? p.C : D); });
   CHECK(contains(text, "ranks are in different calls"));
+}
+
+TEST_CASE("different runs of one executor") {
+  const Culprit world;
+  if (world.size == 1) return;
+  const Product p;
+  const Plan plan = ein::decompose(p.program, {.workers = 4, .ranks = world.size});
+  ein::Executor executor(plan, MPI_COMM_WORLD, Space(), {.trace = true});
+  const auto run = [&] {
+    return executor.run(ein::bind_generator(p.A, Formula<>{}),
+                        ein::bind_generator(p.B, Formula<>{}));
+  };
+  const auto first = run();
+  const auto second = run();
+  const auto& mine = world.is_culprit() ? second : first;
+  for (const std::string& text : {same_message([&] { (void)mine.gather(p.C); }), same_message([&] {
+                                    ein::save(mine, p.C, ein::NpyFile("never-written.npy"));
+                                  }),
+                                  same_message([&] { (void)mine.timeline(); })}) {
+    CAPTURE(text);
+    CHECK(contains(text, "ranks hold different runs in "));
+    CHECK(contains(text, "rank " + std::to_string(world.culprit()) + " has run 2 of the executor"));
+    CHECK(contains(text, "read the same run on every rank"));
+  }
+  CHECK(same_message([&] { (void)second.gather(p.C); }).empty());
+}
+
+TEST_CASE("what is no result of a run cannot be released") {
+  const Culprit world;
+  const Product p;
+  const Plan plan = ein::decompose(p.program, {.workers = 4, .ranks = world.size});
+  auto run = ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_generator(p.A, Formula<>{}),
+                          ein::bind_generator(p.B, Formula<>{}));
+  for (const ein::VertexId v : {-1, plan.graph.size()}) {
+    CHECK(contains(same_message([&] { run.release({v}); }),
+                   "tensor number " + std::to_string(v) + " cannot be released"));
+  }
+  CHECK(contains(same_message([&] { run.release({0}); }), "tensor A is not a result"));
+  CHECK(same_message([&] { (void)run.gather(p.C); }).empty());
 }
 
 namespace {

@@ -247,6 +247,7 @@ class Engine {
   Space m_space;
   ExecuteOptions m_options;
   std::atomic<bool> m_runs = false;  ///< run() is under way
+  std::uint64_t m_number = 0;        ///< of the last run
   Group m_transfers;
   std::shared_ptr<Session<Group>> m_session;
   std::vector<typename KokkosBackend<Space>::Launcher> m_launchers;
@@ -357,7 +358,8 @@ Run<Space, Group> Engine<Space, Group>::run(const std::vector<Binding<Space>>& b
   m_inputs->release();
   std::optional<std::vector<Event>> events;
   if (observer && observer->records()) events = observer->take_events();
-  return Run<Space, Group>(m_session, m_space, std::move(results), statistics, std::move(events));
+  return Run<Space, Group>(m_session, ++m_number, m_space, std::move(results), statistics,
+                           std::move(events));
 }
 
 }  // namespace eindecomp::run

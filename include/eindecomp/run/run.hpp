@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -62,10 +63,12 @@ class Run {
   using MemorySpace = typename Space::memory_space;
 
   /// Made by an Executor: the memory of the program's result buffers (Session::result_buffers).
-  Run(std::shared_ptr<run::Session<Group>> session, const Space& space,
+  /// \param number  of its runs, the same on every rank
+  Run(std::shared_ptr<run::Session<Group>> session, std::uint64_t number, const Space& space,
       std::vector<run::SharedBlock<MemorySpace>> results, RunStatistics statistics,
       std::optional<std::vector<Event>> events = std::nullopt)
       : m_session(std::move(session)),
+        m_number(number),
         m_space(space),
         m_results(std::move(results)),
         m_statistics(statistics),
@@ -190,7 +193,8 @@ class Run {
   /// Has these results no more: later runs of the same Executor may write where they lie. To be
   /// called on every rank, but not collective. Does not fence.
   /// \param results  their vertices in the plan's graph.
-  /// \throws Error if one is no result, or was released before; then all are held as before.
+  /// \throws Error if one is no vertex of it, no result, or was released before; then all are held
+  ///   as before.
   void release(const std::vector<VertexId>& results,
                std::source_location where = std::source_location::current());
 
@@ -231,6 +235,7 @@ class Run {
                                            const std::vector<kernel::StridedTensor>& views) const;
 
   std::shared_ptr<run::Session<Group>> m_session;
+  std::uint64_t m_number;  ///< of the executor's runs
   Space m_space;
   std::vector<run::SharedBlock<MemorySpace>> m_results;  ///< Session::result_buffers()
   std::vector<VertexId> m_released;                      ///< sorted; of those it has none

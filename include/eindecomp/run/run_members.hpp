@@ -104,7 +104,14 @@ VertexId Run<Space, Group>::result(const run::NamedResult& named) const {
 
 template <class Space, comm::Communicator Group>
 void Run<Space, Group>::release(const std::vector<VertexId>& results, std::source_location where) {
-  for (const VertexId v : results) require_result(v, where);
+  for (const VertexId v : results) {
+    if (v < 0 || v >= m_session->graph.size()) {
+      core::fail(ErrorKind::binding, where, "tensor number ", v,
+                 " cannot be released (the program has ", m_session->graph.size(),
+                 " tensors, counted from 0); give vertices of the plan's graph");
+    }
+    require_result(v, where);
+  }
   for (const VertexId v : results) {
     for (int b : m_session->stored_buffers(v)) m_results[m_session->result_number(b)].reset();
   }
@@ -123,7 +130,7 @@ void Run<Space, Group>::collect(const run::NamedResult& named, std::optional<int
   const comm::Call call("gather of " + named.tensor.name +
                             (root.has_value() ? " on rank " + std::to_string(collector) : ""),
                         named.where);
-  comm::agree_on(group, call, [&] {
+  const auto make_ready = [&] {
     v = result(named);
     if (collector < 0 || collector >= group.size()) {
       throw Error(ErrorKind::binding,
@@ -134,7 +141,8 @@ void Run<Space, Group>::collect(const run::NamedResult& named, std::optional<int
     }
     if (!root.has_value() || group.rank() == collector) whole = allocate(m_session->graph[v]);
     transport.emplace(m_space, group, named.where);
-  });
+  };
+  comm::agree_on(group, call, make_ready, {run::same_run(m_number)});
   const auto nowhere = [] { return ""; };
   comm::or_abort(group, call, nowhere, [&] {
     const int bytes = named.element.bytes;
@@ -206,7 +214,8 @@ RedistributionStatistics Run<Space, Group>::redistribute_to(
                          named.where);
         exchange.allocate(named.where);
       },
-      {{"distributions", "describe the same distribution on every rank", distribution.hash()}});
+      {run::same_run(m_number),
+       {"distributions", "describe the same distribution on every rank", distribution.hash()}});
   RedistributionStatistics moved;
   comm::or_abort(
       group, call, [] { return ""; },
@@ -219,12 +228,13 @@ Timeline Run<Space, Group>::timeline(std::source_location where) const {
   static_assert(std::is_trivially_copyable_v<Event>, "EinDecomp: events travel as bytes");
   Group& group = m_session->control;
   const comm::Call call("timeline", where);
-  comm::agree_on(group, call, [&] {
+  const auto check = [&] {
     if (m_events) return;
     throw Error(ErrorKind::binding,
                 "the run has no timeline (it was not recorded); give the executor .trace = true",
                 where);
-  });
+  };
+  comm::agree_on(group, call, check, {run::same_run(m_number)});
   std::vector<std::vector<Event>> events;
   const auto nowhere = [] { return ""; };
   comm::or_abort(group, call, nowhere, [&] {

@@ -32,6 +32,13 @@ struct RankBlock {
   Box box;
 };
 
+/// By which ranks that read different runs of one executor are told from each other.
+[[nodiscard]] inline comm::Fingerprint same_run(std::uint64_t number) {
+  return {"runs", "read the same run on every rank", number, [number] {
+            return std::vector<std::string>{"run " + std::to_string(number) + " of the executor"};
+          }};
+}
+
 template <comm::Communicator Group>
 struct Session {
   EinGraph graph;

@@ -104,13 +104,14 @@ void share_begun(Group& group, std::vector<PartialFile>& partial) {
 }
 
 /// Writes tensors, one at least, of which every rank has blocks, to a file. Collective.
+/// \param source      what every rank must take them from alike
 /// \param take        called within an agreement; returns what the tensors are
 /// \param write_mine  calls its argument as write(tensor's number, box, elements on the host) for
 ///   this rank's blocks
 template <comm::Communicator Group, class File, class Take, class WriteMine>
 void write_together(Group& group, const comm::Call& call, const File& file,
-                    const std::source_location& where, const Take& take,
-                    const WriteMine& write_mine) {
+                    const std::source_location& where, const comm::Fingerprint& source,
+                    const Take& take, const WriteMine& write_mine) {
   core::Hasher name;
   name.add(file.name());
   std::vector<NamedShape> tensors;
@@ -125,8 +126,9 @@ void write_together(Group& group, const comm::Call& call, const File& file,
                    partial = begin_file(file, tensors, where);
                    unfinished = relation::UnfinishedFile(partial.front().path);
                  },
-                 {{"files", "write to the same file on every rank", name.value(),
-                   [&] { return std::vector<std::string>{file.name()}; }}});
+                 {source, {"files", "write to the same file on every rank", name.value(), [&] {
+                             return std::vector<std::string>{file.name()};
+                           }}});
   comm::or_abort(
       group, call, [] { return ""; }, [&] { share_begun(group, partial); });
   comm::agree_on(group, call, [&] {
@@ -152,6 +154,7 @@ struct ResultFiles {
     std::vector<VertexId> vertices;
     write_together(
         run.m_session->control, comm::Call("saving of " + names.str(), where), file, where,
+        same_run(run.m_number),
         [&] {
           if (results.empty()) {
             core::fail(ErrorKind::io,
