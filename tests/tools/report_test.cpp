@@ -6,17 +6,22 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "eindecomp/core/error.hpp"
 #include "eindecomp/plan/decompose.hpp"
+#include "eindecomp/plan/words.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/task_graph.hpp"
 #include "eindecomp/tools/summary.hpp"
+#include "eindecomp/tools/table.hpp"
 #include "plan/programs.hpp"
 #include "plan/random_graph.hpp"
+#include "support/messages.hpp"
 
 using namespace eindecomp;
 using namespace eindecomp_tests;
@@ -149,6 +154,58 @@ TEST_CASE("what moves between two runs is said apart") {
   CHECK(report(plan).find("\ncarried    T to W, " + std::to_string(words) +
                           " words between two runs, apart from those above\n") !=
         std::string::npos);
+}
+
+TEST_CASE("what moves because of distributions is said apart") {
+  EinGraph graph = matmul(8, 8, 8);
+  const Distribution columns = Distribution::columns({8, 8}, 2);
+  const DecomposeOptions options{.workers = 2,
+                                 .strategy = "by_hand",
+                                 .by_hand = {{"Z", {{"i", 2}}}},
+                                 .layouts = {{"X", columns}, {"Z", columns}, {"Y", {2, 1}}}};
+  const Plan plan = decompose(graph, options);
+  const auto line = [](const char* tensor, const std::vector<Extent>& words, const char* when) {
+    return tensor + std::string(", ") + std::to_string(words[0] + words[1]) + " words " + when +
+           " the run, apart from those above\n";
+  };
+  CHECK(report(plan, options.layouts) ==
+        report(plan) + line("bound      X", plan.input_words("X", columns), "before") +
+            line("wanted     Z", plan.result_words("Z", columns), "after"));
+  CHECK(report(plan, {}) == report(plan));
+  const auto foreign = [&] { (void)report(plan, {{"Q", columns}}); };
+  check_error(foreign, "the plan has no tensor 'Q'");
+}
+
+TEST_CASE("words that move for a limit of memory's sake are said apart") {
+  // What workers gather whole for the fewest words is more than the limit leaves.
+  const EinGraph graph = matmul(64, 64, 64);
+  const auto words = [](const Plan& plan) {
+    const TaskGraph tasks = plan.tasks();
+    return plan::WordSum{tasks.busiest_words(), tasks.total_words()};
+  };
+  int dearer = 0;
+  const Plan free = decompose(graph, {.workers = 8});
+  CHECK(free.words_for_memory == plan::WordSum{});
+  const std::vector<std::int64_t> peaks = free.peak_bytes();
+  const std::int64_t whole = *std::max_element(peaks.begin(), peaks.end());
+  for (int percent = 100; percent > 50; percent -= 5) {
+    CAPTURE(percent);
+    std::optional<Plan> within;
+    try {
+      within = decompose(graph, {.workers = 8, .memory = whole * percent / 100});
+    } catch (const Error& error) {
+      REQUIRE(error.kind() == ErrorKind::memory);
+      break;
+    }
+    const Extent busiest = words(*within).busiest - words(free).busiest;
+    const Extent total = words(*within).total - words(free).total;
+    CHECK(within->words_for_memory == plan::WordSum{busiest, total});
+    const std::string line = "\nmemory     the limit costs the busiest rank " + tools::grouped(busiest) +
+                             " words more, and all together " + tools::grouped(total) + "\n";
+    CHECK((report(*within).find(line) != std::string::npos) == (busiest > 0));
+    dearer += busiest > 0 ? 1 : 0;
+  }
+  CHECK(dearer > 0);
 }
 
 TEST_CASE("a program on one rank moves nothing") {

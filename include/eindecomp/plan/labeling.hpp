@@ -9,6 +9,7 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/plan/partitions.hpp"
+#include "eindecomp/plan/words.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/step_group.hpp"
 
@@ -24,7 +25,8 @@ struct Labeling {
   /// Which statements run in steps, if the strategy has found that all ranks then keep within the
   /// limit of memory; if empty, that is still to be seen.
   std::vector<StepGroup> steps;
-  std::vector<Extent> cuts;  ///< of k_cut, see Plan::cuts
+  std::vector<Extent> cuts;             ///< of k_cut, see Plan::cuts
+  plan::WordSum words_for_memory = {};  ///< of placed, see Plan::words_for_memory
 
   /// A choice, and how far it may be above the least cost.
   // NOLINTNEXTLINE(google-explicit-constructor): most strategies prove nothing.

@@ -74,7 +74,8 @@ constexpr void check_sizes(const EinGraph& graph, const std::source_location& wh
             std::move(chosen.placement),
             std::move(chosen.steps),
             carried_results(graph, options, where),
-            std::move(chosen.cuts)};
+            std::move(chosen.cuts),
+            chosen.words_for_memory};
   if (plan.cost.total() == unaffordable) {
     core::fail(
         ErrorKind::plan, where,

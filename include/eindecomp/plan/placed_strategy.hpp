@@ -106,8 +106,10 @@ namespace eindecomp::plan {
       chooser.search();
     }
     if (!chooser.choose_best_steps()) return std::nullopt;
+    const WordSum more = chooser.words_for_memory();
     Placement placement = chooser.take();
     Labeling labeling(partitions_of(placement));
+    labeling.words_for_memory = more;
     labeling.placement = std::move(placement);
     labeling.steps = chooser.take_steps();
     return labeling;

@@ -49,6 +49,10 @@ struct Plan {
   std::vector<CarriedResult> carry = {};
   /// Of a plan by k_cut: δ, the words converted, of every cut, the first cut first.
   std::vector<Extent> cuts = {};
+  /// Of a plan by placed that goes by words: how many more the busiest rank receives, and all
+  /// together, than in the placement of fewest words that was found, which exceeds the limit of
+  /// memory. For reports: not in the hash, and 0 in a plan that was read or shared.
+  plan::WordSum words_for_memory = {};
 
   /// Whether the cost is proven to be the least there is.
   [[nodiscard]] constexpr bool optimal() const { return gap == Extent{0}; }

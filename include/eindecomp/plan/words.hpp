@@ -3,6 +3,7 @@
 /// Costs in words, as the paper counts them (its section 7).
 #pragma once
 
+#include <compare>
 #include <limits>
 
 #include "eindecomp/core/types.hpp"
@@ -23,6 +24,16 @@ namespace plan {
 [[nodiscard]] constexpr Extent multiply_words(Extent a, Extent b) {
   return b != 0 && a > unaffordable / b ? unaffordable : a * b;
 }
+
+/// A sum over the receivers' words.
+struct WordSum {
+  Extent busiest = 0;
+  Extent total = 0;
+
+  constexpr bool operator==(const WordSum&) const = default;
+  /// The better of two placements has fewer words on the busiest receiver; then fewer in all.
+  constexpr auto operator<=>(const WordSum&) const = default;
+};
 
 }  // namespace plan
 

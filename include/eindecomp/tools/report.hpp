@@ -4,7 +4,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/plan.hpp"
 
 namespace eindecomp {
@@ -13,6 +15,11 @@ namespace eindecomp {
 /// they cost and move and the memory they need; then the totals and what the columns mean. With
 /// EINDECOMP_SEPARATE_PLANNER, the caller's translation unit does not compile it.
 [[nodiscard]] std::string report(const Plan& plan);
+
+/// The same, and for every distribution of `layouts` (DecomposeOptions::layouts) the words that
+/// move between it and the plan's, which are not among the plan's. \throws Error as
+/// Plan::input_words().
+[[nodiscard]] std::string report(const Plan& plan, const std::vector<TensorLayout>& layouts);
 
 }  // namespace eindecomp
 

@@ -119,4 +119,8 @@ PlanSummary summarize(const Plan& plan) { return tools::make_summary(plan); }
 
 std::string report(const Plan& plan) { return tools::write_report(plan); }
 
+std::string report(const Plan& plan, const std::vector<TensorLayout>& layouts) {
+  return tools::write_report(plan) + tools::distributions_text(plan, layouts);
+}
+
 }  // namespace eindecomp

@@ -5,11 +5,14 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/print.hpp"
+#include "eindecomp/plan/options.hpp"
 #include "eindecomp/plan/plan.hpp"
+#include "eindecomp/plan/words.hpp"
 #include "eindecomp/tools/report.hpp"
 #include "eindecomp/tools/summary.hpp"
 #include "eindecomp/tools/table.hpp"
@@ -61,19 +64,47 @@ namespace tools {
   return text.str();
 }
 
+/// Words in all.
+[[nodiscard]] inline std::string words_text(const std::vector<Extent>& of_ranks) {
+  Extent words = 0;
+  for (const Extent of_rank : of_ranks) words += of_rank;
+  return grouped(words) + " words";
+}
+
+/// What a limit of memory costs; empty if it costs no word.
+[[nodiscard]] inline std::string memory_text(const Plan& plan) {
+  const plan::WordSum& more = plan.words_for_memory;
+  if (more == plan::WordSum{}) return {};
+  return "memory     the limit costs the busiest rank " + grouped(more.busiest) +
+         " words more, and all together " + grouped(more.total) + "\n";
+}
+
 /// What moves between two runs, a line per result that is carried over; empty if none is.
 [[nodiscard]] inline std::string carried_text(const Plan& plan) {
   Text text;
   for (const CarriedResult& pair : plan.carry) {
-    Extent words = 0;
-    for (const Extent of_rank :
-         redistributed_words(plan.distribution(pair.next), plan.distribution(pair.input))) {
-      words += of_rank;
-    }
     text << "carried    " << plan.graph[pair.next].name << " to " << plan.graph[pair.input].name
-         << ", " << Text(grouped(words)) << " words between two runs, apart from those above\n";
+         << ", "
+         << Text(words_text(redistributed_words(plan.distribution(pair.next),
+                                                plan.distribution(pair.input))))
+         << " between two runs, apart from those above\n";
   }
   return text.str();
+}
+
+/// What moves before and after a run because of distributions, a line for each.
+[[nodiscard]] inline std::string distributions_text(const Plan& plan,
+                                                    const std::vector<TensorLayout>& layouts) {
+  std::string text;
+  for (const TensorLayout& given : layouts) {
+    if (given.distribution.ranks() == 0) continue;
+    const bool is_input = plan.graph[plan.vertex(given.tensor.view())].is_input();
+    text += (is_input ? "bound      " : "wanted     ") + given.tensor.str() + ", " +
+            words_text(is_input ? plan.input_words(given.tensor.view(), given.distribution)
+                                : plan.result_words(given.tensor.view(), given.distribution)) +
+            (is_input ? " before the run" : " after the run") + ", apart from those above\n";
+  }
+  return text;
 }
 
 /// report().
@@ -111,13 +142,17 @@ namespace tools {
          "           already held part of an operand; the total's is only an indicator\n"
          "memory     bytes of tensors held while the statement runs, on the rank that holds the "
          "most\n" +
-         steps_text(plan) + carried_text(plan);
+         steps_text(plan) + memory_text(plan) + carried_text(plan);
 }
 
 }  // namespace tools
 
 #ifndef EINDECOMP_SEPARATE_PLANNER
 inline std::string report(const Plan& plan) { return tools::write_report(plan); }
+
+inline std::string report(const Plan& plan, const std::vector<TensorLayout>& layouts) {
+  return tools::write_report(plan) + tools::distributions_text(plan, layouts);
+}
 #endif
 
 }  // namespace eindecomp

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <algorithm>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -29,16 +28,6 @@
 #include "eindecomp/relation/mesh.hpp"
 
 namespace eindecomp::plan {
-
-/// A sum over the receivers' words.
-struct WordSum {
-  Extent busiest = 0;
-  Extent total = 0;
-
-  constexpr bool operator==(const WordSum&) const = default;
-  /// The better of two placements has fewer words on the busiest receiver; then fewer in all.
-  constexpr auto operator<=>(const WordSum&) const = default;
-};
 
 [[nodiscard]] inline WordSum sum_of(std::span<const Extent> words) {
   WordSum sum;

@@ -28,6 +28,7 @@
 #include "eindecomp/plan/placement/outside_words.hpp"
 #include "eindecomp/plan/placement/placer.hpp"
 #include "eindecomp/plan/tuning.hpp"
+#include "eindecomp/plan/words.hpp"
 #include "eindecomp/relation/layout.hpp"
 #include "eindecomp/relation/make_profile.hpp"
 #include "eindecomp/relation/mesh.hpp"
@@ -244,11 +245,19 @@ class PlacementChooser {
     return true;
   }
 
+  /// See Plan::words_for_memory.
+  [[nodiscard]] WordSum words_for_memory() const {
+    if (m_limit == 0 || m_options.objective != Objective::words || m_score.excess > 0) return {};
+    return {m_score.words.busiest - m_fewest.busiest, m_score.words.total - m_fewest.total};
+  }
   [[nodiscard]] Placement take() { return std::move(*m_best); }
   /// Of choose_best_steps(); empty if it has not chosen any.
   [[nodiscard]] std::vector<StepGroup> take_steps() { return std::move(m_steps); }
 
  private:
+  /// The excess of a placement that cannot run in the steps that are given.
+  static constexpr std::int64_t cannot_run = std::numeric_limits<std::int64_t>::max();
+
   /// Where a search begins.
   struct Start {
     Score score;
@@ -276,6 +285,7 @@ class PlacementChooser {
   /// \param words  in all
   Score keep(const Placement& placement, const WordSum& words) {
     const Score score = evaluate(placement, words);
+    if (score.excess != cannot_run) m_fewest = std::min(m_fewest, words);
     if (!m_best || score < m_score) {
       m_score = score;
       m_best = placement;
@@ -290,7 +300,7 @@ class PlacementChooser {
       score.cost = graph_cost(m_graph, partitions_of(placement)).total();
     }
     if (!can_run_in_given_steps(m_graph, placement, m_options, m_where)) {
-      score.excess = std::numeric_limits<std::int64_t>::max();
+      score.excess = cannot_run;
       return score;
     }
     const bool timed = m_options.objective == Objective::time;
@@ -405,6 +415,7 @@ class PlacementChooser {
   std::optional<Placement> m_best;
   std::vector<StepGroup> m_steps;
   Score m_score;
+  WordSum m_fewest{unaffordable, unaffordable};  ///< of what can run, however much it holds
   std::vector<Start> m_starts;  ///< the best first
   std::vector<Class> m_classes;
   double m_spent = 0;  ///< see SearchEffort::programs
