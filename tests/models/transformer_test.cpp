@@ -8,8 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "eindecomp/plan/decompose.hpp"
 #include "eindecomp/plan/ein_decomp.hpp"
 #include "eindecomp/plan/exact.hpp"
+#include "eindecomp/plan/plan.hpp"
+#include "eindecomp/relation/rank_program.hpp"
 
 using namespace eindecomp;
 
@@ -51,6 +54,17 @@ TEST_CASE("a transformer's layers are written statement by statement") {
     }
   }
   CHECK(parameters == 32 * (4 * 4096LL * 4096 + 3 * 4096LL * 11008 + 2 * 4096) + 4096);
+}
+
+TEST_CASE("a rank of many has no more messages than gathers and reductions in rounds take") {
+  // The figure of the paper's 7B model on 1,024 workers; docs/performance.md has what each owner by
+  // itself would take.
+  const Plan plan = decompose(prefill(llama_7b(1, 1024)), {.workers = 1024});
+  const RankProgram program = plan.program(0);
+  const auto messages = std::ranges::count_if(
+      program.instructions, [](const Instruction& i) { return i.message() != nullptr; });
+  CHECK(messages > 1024);
+  CHECK(messages <= 22'562);
 }
 
 TEST_CASE("an odd head size is an error") {

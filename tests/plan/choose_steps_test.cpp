@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "eindecomp/plan/decompose.hpp"
@@ -484,6 +485,22 @@ TEST_CASE("what is large is gathered in panels on any machine") {
   whole.steps.clear();
   CHECK(whole.tasks().received == plan.tasks().received);
   CHECK(whole.program(0).arena_bytes > 1'600'000'000);
+}
+
+TEST_CASE("a limit of memory is kept by panels of what is large, on many ranks, too") {
+  EinGraph graph;
+  const VertexId a = input(graph, "A", {32768, 32768});
+  const VertexId b = input(graph, "B", {32768, 32768});
+  write(graph, "C", "ij,jk->ik", {a, b});
+  for (const auto& [workers, limit] : {std::pair{64, 1'000'000'000}, {1024, 150'000'000}}) {
+    CAPTURE(workers);
+    const Plan free = decompose(graph, {.workers = workers});
+    CHECK(most(free.peak_bytes()) > limit);
+    const Plan within = decompose(graph, {.workers = workers, .memory = limit});
+    CHECK(most(within.peak_bytes()) <= limit);
+    CHECK(within.program(workers - 1).peak_bytes() <= limit);
+    CHECK(within.tasks().received == free.tasks().received);
+  }
 }
 
 TEST_CASE("streamed statements by hand") {
