@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <tuple>
 #include <vector>
 
+#include "eindecomp/core/text.hpp"
 #include "eindecomp/graph/blocks.hpp"
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/program.hpp"
@@ -226,14 +228,39 @@ TEST_CASE("a program prints its buffers, its instructions and what they wait for
   b5  Z [2:4, 0:8], 128 bytes, at 0 from 4 to 7
   b6  R [2:4, 0:8], 128 bytes, result
   0  Z: call b0, b1 to b3 over [0:4, 2:4, 0:8]
-  1  Z: receive b4 [0:4, 4:8] from rank 0, 16 words
-  2  Z: send b3 [0:4, 0:4] to rank 0, 16 words by way of 384  after 0
+  1  Z: receive b4 [0:4, 4:8] from rank 0, 16 words, round 0
+  2  Z: send b3 [0:4, 0:4] to rank 0, 16 words, round 0 by way of 384  after 0
   3  Z: combine b3, b4 to b2 [0:4, 4:8]  after 0-2
   4  R: copy b2 to b5 [2:4, 4:8]  after 0, 2-3
-  5  R: receive b5 [2:4, 0:4] from rank 0, 8 words by way of 128  after 0, 2-3
-  6  R: send b2 [0:2, 4:8] to rank 0, 8 words  after 2-3
-  7  R: call b5 to b6 over [2:4, 0:8]  after 0, 2-5
+  5  R: receive b5 [2:4, 0:4] from rank 0, 8 words, round 0 by way of 128  after 0, 2-3
+  6  R: send b2 [0:2, 4:8] to rank 0, 8 words, round 0  after 2-3
+  7  R: call b5 to b6 over [2:4, 0:8], finished  after 0, 2-5
 )");
+}
+
+TEST_CASE("it prints the steps by which elements are spread, and messages that are posted") {
+  RankProgram program;
+  program.names.texts =
+      std::make_shared<const std::vector<eindecomp::Text>>(std::vector<eindecomp::Text>{"X"});
+  for (const Extent n : {4, 7}) {
+    eindecomp::Buffer buffer;
+    buffer.tensor = 0;
+    buffer.box = eindecomp::Box{{0}, {n}};
+    buffer.role = eindecomp::Buffer::Role::result;
+    program.buffers.push_back(buffer);
+  }
+  const eindecomp::Spread spread{0, 1, eindecomp::Box{{0}, {4}}, eindecomp::Box{{0}, {7}}, {2}};
+  eindecomp::Send send;
+  send.peer = 3;
+  send.regions = {{1, eindecomp::Box{{0}, {7}}}};
+  send.words = 7;
+  send.flight = 5;
+  program.instructions = {{0, 0, spread}, {0, 0, send}};
+  std::ostringstream text;
+  text << program;
+  CHECK(text.str().find("X: spread b0 [0:4] to b1 [0:7] in steps of 2\n") != std::string::npos);
+  CHECK(text.str().find("X: post send b1 [0:7] to rank 3, 7 words, flight 5  after 0\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("programs that differ have different hashes") {

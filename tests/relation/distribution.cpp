@@ -289,6 +289,9 @@ TEST_CASE("a wrong descriptor is refused, field and rank by name") {
   CHECK(message_here([&] { return check_descriptor(with(8, 3), grid, 1); }) ==
         "EinDecomp: the ScaLAPACK descriptor of rank 1 has LLD_ = 3 (it is from 4 to 2147483647); "
         "mend that field");
+  CHECK(message_here([&] { return check_descriptor(with(1, -1), grid, 3); }) ==
+        "EinDecomp: the ScaLAPACK descriptor of rank 3 has CTXT_ = -1 (it is from 0 to "
+        "2147483647); mend that field");
   CHECK(message_here([&] { return check_descriptor(good, grid, -1); }) ==
         "EinDecomp: the ScaLAPACK descriptor of rank -1 (ranks count from 0); give a rank");
   CHECK(message_here([&] { return Distribution::scalapack(good, grid, 3); }) ==

@@ -308,7 +308,7 @@ void allocated(const Kokkos_Profiling_SpaceHandle, const char*, const void*, con
 
 }  // namespace
 
-TEST_CASE("from its second run on an executor chooses and allocates nothing") {
+TEST_CASE("from its second run on an executor chooses no kernel and has the memory for tensors") {
   Program program;
   const auto A = program.input<double>("A", {90, 60});
   const auto B = program.input<double>("B", {60, 80});

@@ -212,9 +212,9 @@ class Distribution {
   bool m_column_major = false;
 };
 
-/// Checks what a rank's own descriptor says of its array: that LLD_ is at least its rows, and the
-/// other fields as Distribution::scalapack; of a rank outside of the grid whose CTXT_ is -1,
-/// nothing.
+/// Checks what a rank's own descriptor says of its array: that LLD_ is at least its rows, that
+/// CTXT_ is a context, and the other fields as Distribution::scalapack; of a rank outside of the
+/// grid whose CTXT_ is -1, nothing.
 /// \returns the extents of the rank's array, one of which is 0 if it has none.
 /// \throws Error naming rank and field.
 std::array<Extent, 2> check_descriptor(

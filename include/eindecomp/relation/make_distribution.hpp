@@ -356,6 +356,7 @@ EINDECOMP_PLANNER_INLINE std::array<Extent, 2> check_descriptor(
   if (descriptor[1] == no_context && rank >= Extent{grid.rows} * grid.columns) return {0, 0};
   const auto dealt = relation::dimensions_of(descriptor, grid, who, where);
   if (rank >= Extent{grid.rows} * grid.columns) return {0, 0};
+  relation::check_field(who, "CTXT_", descriptor[1], 0, relation::any_extent, where);
   const bool row_major = grid.order == GridOrder::row_major;
   const int row = row_major ? rank / grid.columns : rank % grid.rows;
   const int column = row_major ? rank % grid.columns : rank / grid.rows;

@@ -102,8 +102,8 @@ class ProgramWriter {
       m_out << (r > 0 ? ", " : " ");
       write(m.regions[r]);
     }
-    m_out << preposition << m.peer << ", " << m.words << " words";
-    if (m.flight >= 0) m_out << ", flight " << m.flight;
+    m_out << preposition << m.peer << ", " << m.words << " words, ";
+    m_out << (m.flight >= 0 ? "flight " : "round ") << (m.flight >= 0 ? m.flight : m.round);
     if (m.staging >= 0) m_out << " by way of " << m.staging;
   }
   void write(const Receive& m) {
@@ -127,6 +127,8 @@ class ProgramWriter {
     write(s.read);
     m_out << " to b" << s.to << ' ';
     write(s.written);
+    m_out << " in steps of";
+    for (const Extent step : s.steps) m_out << ' ' << step;
   }
   void write(const Count& c) {
     m_out << "count ";
@@ -139,6 +141,8 @@ class ProgramWriter {
     }
     m_out << (c.accumulate ? ", added to b" : " to b") << c.output << " over ";
     write(c.domain);
+    if (c.finish) m_out << ", finished";
+    if (c.unread) m_out << ", unread by its tiles";
     if (c.open) m_out << ", beyond the ends of its operands";
   }
   void write(const Combine& c) {

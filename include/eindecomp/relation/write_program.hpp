@@ -15,7 +15,8 @@ namespace eindecomp {
 /// translation unit does not compile it.
 std::ostream& operator<<(std::ostream& out, const RankProgram& program);
 
-/// A number that differs between programs that do not do the same; the same on every machine. With
+/// A number that differs between programs of other instructions or buffers; the same on every
+/// machine. What the calls compute is the graph's, whose operators Plan::hash() has. With
 /// EINDECOMP_SEPARATE_PLANNER, the caller's translation unit does not compile it.
 [[nodiscard]] std::uint64_t hash_of(const RankProgram& program);
 

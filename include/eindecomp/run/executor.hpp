@@ -148,8 +148,8 @@ class Executor {
   /// What the last run did on this rank: the inputs that it brought from distributions of their
   /// own, with the words that moved apart from the plan's; then how kernel calls are computed, and
   /// why, a line for the calls of a statement that are computed alike: what explain() says of an
-  /// einsum, of the very kernels that it called. Empty before the first run. Not collective;
-  /// computes nothing.
+  /// einsum, of the very kernels that it called. Of calls that run tile by tile, only which these
+  /// are and in how many tiles. Empty before the first run. Not collective; computes nothing.
   /// \throws Error if the executor was moved from.
   [[nodiscard]] std::string explain(
       std::source_location where = std::source_location::current()) const;
