@@ -209,7 +209,7 @@ void check_plane(Random& random) {
   constexpr Extent line_words = 64 / size;
   constexpr Extent alignment = std::min<Extent>(size, 8);
   const Extent rows = draw(random, 1, 5 * line_words);
-  const Extent columns = draw(random, 1, Plane::most_columns);
+  const Extent columns = draw(random, 1, Plane::max_columns);
   const bool aligned = draw(random, 0, 2) == 0;
   const Extent step = aligned ? (rows / line_words + 1) * line_words : rows + draw(random, 0, 9);
   const Extent source_step = columns + draw(random, 0, 9);

@@ -200,8 +200,9 @@ TEST_CASE("words that move for a limit of memory's sake are said apart") {
     const Extent busiest = words(*within).busiest - words(free).busiest;
     const Extent total = words(*within).total - words(free).total;
     CHECK(within->words_for_memory == plan::WordSum{busiest, total});
-    const std::string line = "\nmemory     the limit costs the busiest rank " + tools::grouped(busiest) +
-                             " words more, and all together " + tools::grouped(total) + "\n";
+    const std::string line = "\nmemory     the limit costs the busiest rank " +
+                             tools::grouped(busiest) + " words more, and all together " +
+                             tools::grouped(total) + "\n";
     CHECK((report(*within).find(line) != std::string::npos) == (busiest > 0));
     dearer += busiest > 0 ? 1 : 0;
   }

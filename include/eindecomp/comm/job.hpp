@@ -11,6 +11,7 @@
 
 #include "eindecomp/comm/channel.hpp"
 #include "eindecomp/comm/mpi.hpp"
+#include "eindecomp/comm/tuning.hpp"
 
 namespace eindecomp::comm::detail {
 
@@ -67,9 +68,9 @@ class Job {
 
   [[nodiscard]] std::string name() const;
 
-  /// Whether all processes leave within `patience` seconds. Those that wait elsewhere are told
-  /// after `together` seconds, by when there is nobody to tell where all leave together.
-  bool all_leave(const std::string& how, double together, double patience);
+  /// Whether all processes leave in time. Those that wait elsewhere are told after `together`
+  /// seconds, by when there is nobody to tell where all leave together.
+  bool all_leave(const std::string& how, const tuning::LeavePatience& waits);
 
   /// Of a process that ends without having left, or without the others.
   static void at_exit();

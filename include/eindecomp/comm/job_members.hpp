@@ -3,10 +3,8 @@
 /// How a job begins and ends. With EINDECOMP_SEPARATE_EXECUTOR, one translation unit compiles it.
 #pragma once
 
-#include <chrono>
 #include <cstdlib>
 #include <exception>
-#include <limits>
 #include <memory>
 #include <source_location>
 #include <string>
@@ -15,6 +13,7 @@
 #include "eindecomp/comm/channel.hpp"
 #include "eindecomp/comm/job.hpp"
 #include "eindecomp/comm/mpi.hpp"
+#include "eindecomp/comm/tuning.hpp"
 #include "eindecomp/comm/watch.hpp"
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/error.hpp"
@@ -70,8 +69,7 @@ EINDECOMP_EXECUTOR_INLINE bool Job::leave(bool by_exception) {
   Job& job = *current().load();
   const char* const how = by_exception ? "left the scope of its ScopedRuntime by an exception"
                                        : "left the scope of its ScopedRuntime";
-  if (by_exception ? job.all_leave(how, 0.25, 0.5)
-                   : job.all_leave(how, 1, std::numeric_limits<double>::infinity())) {
+  if (job.all_leave(how, by_exception ? tuning::after_failure : tuning::at_end)) {
     return true;
   }
   job.m_departed = how;
@@ -109,7 +107,7 @@ EINDECOMP_EXECUTOR_INLINE void Job::guard_ends() {
 EINDECOMP_EXECUTOR_INLINE int Job::at_finalize(MPI_Comm /*self*/, int /*key*/, void* /*value*/,
                                                void* /*state*/) {
   if (!exists()) return MPI_SUCCESS;
-  current().load()->all_leave("called MPI_Finalize", 1, std::numeric_limits<double>::infinity());
+  current().load()->all_leave("called MPI_Finalize", tuning::at_end);
   delete current().load();
   current() = nullptr;
   return MPI_SUCCESS;
@@ -119,8 +117,8 @@ EINDECOMP_EXECUTOR_INLINE std::string Job::name() const {
   return Text("EinDecomp: rank ") + m_channel->rank() + " of " + m_channel->size() + " ";
 }
 
-EINDECOMP_EXECUTOR_INLINE bool Job::all_leave(const std::string& how, double together,
-                                              double patience) {
+EINDECOMP_EXECUTOR_INLINE bool Job::all_leave(const std::string& how,
+                                              const tuning::LeavePatience& waits) {
   if (m_channel->size() == 1) return true;
   const Stopwatch waited;
   bool told = false;
@@ -131,15 +129,15 @@ EINDECOMP_EXECUTOR_INLINE bool Job::all_leave(const std::string& how, double tog
     for (int here = 0; here == 0 || !m_channel->is_quiet();) {
       m_channel->serve("the end of MPI");
       if (here == 0) check(MPI_Test(&request, &here, MPI_STATUS_IGNORE), "MPI_Test");
-      if (!told && barrier == 0 && here == 0 && waited.seconds() > together) {
+      if (!told && barrier == 0 && here == 0 && waited.seconds() > waits.together) {
         m_channel->tell_left(how);
         told = true;
       }
-      if (waited.seconds() > patience) return false;
-      if (waited.seconds() < 0.01) {
+      if (waited.seconds() > waits.patience) return false;
+      if (waited.seconds() < tuning::seconds_before_sleep) {
         std::this_thread::yield();
       } else {
-        std::this_thread::sleep_for(std::chrono::microseconds(500));
+        std::this_thread::sleep_for(tuning::sleep_between_looks);
       }
     }
   }
@@ -152,7 +150,7 @@ EINDECOMP_EXECUTOR_INLINE void Job::at_exit() {
   Job& job = *current().load();
   if (job.m_departed.empty()) {
     job.m_departed = "exited in the scope of its ScopedRuntime";
-    if (job.all_leave(job.m_departed, 0.25, 0.5)) {
+    if (job.all_leave(job.m_departed, tuning::after_failure)) {
       if (job.m_ends_mpi) MPI_Finalize();
       return;
     }

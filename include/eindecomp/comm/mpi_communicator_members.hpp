@@ -20,6 +20,7 @@
 #include "eindecomp/comm/job.hpp"
 #include "eindecomp/comm/mpi.hpp"
 #include "eindecomp/comm/mpi_communicator.hpp"
+#include "eindecomp/comm/tuning.hpp"
 #include "eindecomp/comm/watch.hpp"
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/error.hpp"
@@ -173,10 +174,8 @@ EINDECOMP_EXECUTOR_INLINE void MpiCommunicator::send(int peer, const void* from,
 EINDECOMP_EXECUTOR_INLINE void MpiCommunicator::progress() {
   const int count = static_cast<int>(m_requests.size());
   m_completed.resize(m_requests.size());
-  // One look takes in what one read of each socket brings; there may be more as long as messages
-  // are completed.
-  constexpr int looks_in_vain = 2;
-  for (int in_vain = 0; in_vain < looks_in_vain;) {
+  // There may be more as long as messages are completed.
+  for (int in_vain = 0; in_vain < detail::tuning::max_looks_in_vain;) {
     int completed = 0;
     detail::check(
         MPI_Testsome(count, m_requests.data(), &completed, m_completed.data(), MPI_STATUSES_IGNORE),
@@ -195,11 +194,10 @@ EINDECOMP_EXECUTOR_INLINE void MpiCommunicator::wait() {
     detail::check(code, "MPI_Testall");
     return done != 0;
   };
-  // Whoever gives the core away may get it back a time slice later.
-  constexpr double seconds_before_turns = 50e-6;
   const detail::Stopwatch waited;
   bool complete = are_complete();
-  while (!complete && waited.seconds() < seconds_before_turns) complete = are_complete();
+  while (!complete && waited.seconds() < detail::tuning::seconds_before_turns)
+    complete = are_complete();
   if (!complete) m_watch.wait(false, are_complete);
   m_requests.clear();
 }

@@ -14,14 +14,14 @@ namespace eindecomp::comm::detail {
 /// "rank 2", "ranks 0, 1 and 3", "ranks 0 to 63, 80 and 92"; of very many the first ones.
 /// \param ranks  ascending
 inline std::string name_ranks(const std::vector<int>& ranks) {
-  constexpr std::size_t least_run = 9;  // of ranks that are told as a range
-  constexpr std::size_t most_parts = 16;
+  constexpr std::size_t min_run = 9;  // of ranks that are told as a range
+  constexpr std::size_t max_parts = 16;
   std::vector<std::string> parts;
   std::size_t told = 0;
-  while (told < ranks.size() && parts.size() < most_parts) {
+  while (told < ranks.size() && parts.size() < max_parts) {
     std::size_t end = told + 1;
     while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
-    if (end - told < least_run) end = told + 1;
+    if (end - told < min_run) end = told + 1;
     parts.push_back(std::to_string(ranks[told]));
     if (end - told > 1) parts.back() += " to " + std::to_string(ranks[end - 1]);
     told = end;

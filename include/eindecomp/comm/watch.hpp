@@ -15,6 +15,7 @@
 #include "eindecomp/comm/call.hpp"
 #include "eindecomp/comm/channel.hpp"
 #include "eindecomp/comm/mpi.hpp"
+#include "eindecomp/comm/tuning.hpp"
 
 namespace eindecomp::comm::detail {
 
@@ -77,19 +78,19 @@ class Watch {
       if (m_channel == nullptr && m_limit <= 0) continue;
       const double now = waited.seconds();
       if (now < next_look) continue;
-      next_look = now + between_looks;
+      next_look = now + tuning::between_looks;
       if (m_channel != nullptr) m_channel->serve(m_call, here, m_channel_ranks);
       if (here.members != 0) look_for_deadlock(search, now);
       if (all_must_come) {
         // A rank may leave having done its part, of which we hear with a delay.
         if (gone_since < 0 && first_gone() >= 0) gone_since = now;
-        if (gone_since >= 0 && now - gone_since > grace + my_turn()) abort_all(who_left());
+        if (gone_since >= 0 && now - gone_since > tuning::grace + my_turn()) abort_all(who_left());
       }
       if (m_limit > 0 && now >= m_limit) {
         if (asked < 0) {
           asked = now;
           ask_all();
-        } else if (now - asked > grace + my_turn()) {
+        } else if (now - asked > tuning::grace + my_turn()) {
           abort_all(who_is_absent());
         }
       }
@@ -97,13 +98,9 @@ class Watch {
   }
 
  private:
-  static constexpr double between_looks = 1e-3;  ///< seconds, as all here
-  static constexpr double grace = 1;             ///< for a rank that left to say why; for answers
-  static constexpr double between_questions = 1;
-
   /// What one wait has found out.
   struct DeadlockSearch {
-    double next_question = between_questions;
+    double next_question = tuning::between_questions;
     int distance = 1;       ///< of the rank that is asked next
     double found = -1;      ///< when
     double asked_all = -1;  ///< when

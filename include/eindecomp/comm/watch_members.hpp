@@ -19,6 +19,7 @@
 #include "eindecomp/comm/channel.hpp"
 #include "eindecomp/comm/mpi.hpp"
 #include "eindecomp/comm/same_text.hpp"
+#include "eindecomp/comm/tuning.hpp"
 #include "eindecomp/comm/watch.hpp"
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/hash.hpp"
@@ -77,7 +78,7 @@ EINDECOMP_EXECUTOR_INLINE void Watch::look_for_deadlock(DeadlockSearch& search, 
   }
   if (now < search.next_question) return;
   m_channel->ask(channel_rank((m_rank + search.distance) % m_size), m_here);
-  search.next_question = now + between_questions;
+  search.next_question = now + tuning::between_questions;
   search.distance = 2 * search.distance < m_size ? 2 * search.distance : 1;
 }
 
@@ -135,9 +136,9 @@ EINDECOMP_EXECUTOR_INLINE int Watch::first_gone() const {
 EINDECOMP_EXECUTOR_INLINE double Watch::my_turn() const {
   double turn = 0;
   for (int r = 0; r < m_rank; ++r) {
-    if (!has_left(r)) turn += 0.5;  // s: the launcher may take as long to end the others
+    if (!has_left(r)) turn += tuning::seconds_per_turn;
   }
-  return std::min(turn, 2.0);
+  return std::min(turn, tuning::max_turn);
 }
 
 EINDECOMP_EXECUTOR_INLINE std::string Watch::decimal(double value) {

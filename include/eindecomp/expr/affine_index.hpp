@@ -285,11 +285,11 @@ struct IndexSpec {
   /// Whether its numbers are small enough for indices to be computed in 64 bits: at most 2^31 times
   /// a label, and 2^60 added.
   [[nodiscard]] constexpr bool is_computable() const {
-    constexpr Extent most_factor = Extent{1} << 31;
-    constexpr Extent most_offset = Extent{1} << 60;
-    bool fits = -most_offset <= offset && offset <= most_offset;
+    constexpr Extent max_factor = Extent{1} << 31;
+    constexpr Extent max_offset = Extent{1} << 60;
+    bool fits = -max_offset <= offset && offset <= max_offset;
     for (const Term& term : terms) {
-      fits = fits && -most_factor <= term.coefficient && term.coefficient <= most_factor;
+      fits = fits && -max_factor <= term.coefficient && term.coefficient <= max_factor;
     }
     return fits;
   }

@@ -62,20 +62,20 @@ template <class V, class T = typename ElementOfVector<V>::type>
   constexpr Integer sign = Integer{1} << (std::numeric_limits<Integer>::digits - 1);
   constexpr Integer infinite = std::bit_cast<Integer>(Limits::infinity());
   constexpr Integer not_a_number = std::bit_cast<Integer>(Limits::quiet_NaN());
-  constexpr Integer least_normal = std::bit_cast<Integer>(Limits::min());
+  constexpr Integer min_normal = std::bit_cast<Integer>(Limits::min());
   constexpr Integer one = std::bit_cast<Integer>(T(1));
   constexpr Integer root_of_half = std::bit_cast<Integer>(T(0.70710678118654752440));
   constexpr Integer fraction = (Integer{1} << mantissa) - 1;
   constexpr T scale = T(Integer{1} << mantissa);  // makes subnormal numbers normal
 
   const Bits given = std::bit_cast<Bits>(x);
-  const Bits whole = given < least_normal ? std::bit_cast<Bits>(x * scale) : given;
+  const Bits whole = given < min_normal ? std::bit_cast<Bits>(x * scale) : given;
   const Bits above = whole + (one - root_of_half);
   // The exponent, biased and not negative, in the last bits of a number of that scale.
   const V biased = std::bit_cast<V>((above >> mantissa) + std::bit_cast<Integer>(scale)) - scale;
   constexpr T bias = Limits::max_exponent - 1;
   const V subnormal = std::bit_cast<V>(
-      (given < least_normal ? Bits{} + std::bit_cast<Integer>(T(mantissa)) : Bits{}));
+      (given < min_normal ? Bits{} + std::bit_cast<Integer>(T(mantissa)) : Bits{}));
   const V k = (biased - bias) - subnormal;
   const V f = std::bit_cast<V>((above & fraction) + root_of_half) - T(1);
   const V s = f / (f + T(2));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/graph/tuning.hpp"
 
 namespace eindecomp::graph {
 
@@ -89,11 +90,8 @@ struct ContractionOrder {
   return order;
 }
 
-/// So many operands are ordered exactly.
-inline constexpr std::size_t max_exactly_ordered = 10;
-
-/// The order of exact_order for up to max_exactly_ordered operands. Of more, the two whose join
-/// takes the least are joined first until so many are left.
+/// The order of exact_order for up to tuning::max_exactly_ordered operands. Of more, the two whose
+/// join takes the least are joined first until so many are left.
 [[nodiscard]] constexpr ContractionOrder contraction_order(std::vector<LabelSet> operands,
                                                            LabelSet output,
                                                            const std::vector<Extent>& extents) {
@@ -101,7 +99,7 @@ inline constexpr std::size_t max_exactly_ordered = 10;
   for (std::size_t o = 0; o < operands.size(); ++o) number.push_back(static_cast<int>(o));
   int next = static_cast<int>(operands.size());
   ContractionOrder order;
-  while (operands.size() > max_exactly_ordered) {
+  while (operands.size() > tuning::max_exactly_ordered) {
     std::size_t best_a = 0;
     std::size_t best_b = 0;
     LabelSet best_left = 0;

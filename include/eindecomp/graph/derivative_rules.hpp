@@ -17,6 +17,7 @@
 #include "eindecomp/expr/wirtinger.hpp"
 #include "eindecomp/graph/derivative.hpp"
 #include "eindecomp/graph/scanned_label.hpp"
+#include "eindecomp/graph/tuning.hpp"
 #include "eindecomp/graph/write_derived.hpp"
 
 namespace eindecomp::graph {
@@ -218,7 +219,7 @@ class DerivativeRules {
                                    kind != AggregateKind::sum &&
                                    expr::identity_value<Monoid> != OutsideValue::none;
   [[nodiscard]] static bool is_long_scan(const Vertex& v) {
-    return v.scanned >= 0 && v.extents[static_cast<std::size_t>(v.scanned)] > scan_radix;
+    return v.scanned >= 0 && v.extents[static_cast<std::size_t>(v.scanned)] > tuning::scan_radix;
   }
   /// A scan as statements that aggregate few elements each.
   [[nodiscard]] std::vector<VertexId> write_scan(const Scope& scope, VertexId v) const {

@@ -22,6 +22,7 @@
 #include "eindecomp/graph/separate.hpp"
 #include "eindecomp/graph/split_operands.hpp"
 #include "eindecomp/graph/statement_writer.hpp"
+#include "eindecomp/graph/tuning.hpp"
 #include "eindecomp/graph/write_terms.hpp"
 
 namespace eindecomp::graph {
@@ -168,8 +169,6 @@ template <class Join, class Monoid, class S, class... Ls>
   return spec;
 }
 
-/// Of so many operands a statement may be that is written two operands at a time.
-inline constexpr int max_split_operands = 16;
 /// Whether a statement of these operands, and of as many values of labels, has a kernel or may be
 /// written so.
 template <class Join, class Monoid, bool AsItIs, int Values, class... Accesses>
@@ -177,7 +176,7 @@ template <class Join, class Monoid, bool AsItIs, int Values, class... Accesses>
   constexpr int operands = static_cast<int>(sizeof...(Accesses)) + Values;
   if constexpr (operands <= max_operands) {
     return true;
-  } else if constexpr (!AsItIs && Values == 0 && operands <= max_split_operands &&
+  } else if constexpr (!AsItIs && Values == 0 && operands <= tuning::max_split_operands &&
                        !(expr::is_computed<Accesses> || ...)) {
     // Asked only here: a join that takes values, too, cannot even be asked.
     if constexpr (expr::is_joinable<Join, typename Accesses::Symbol::value_type...>) {

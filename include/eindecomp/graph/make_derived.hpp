@@ -21,6 +21,7 @@
 #include "eindecomp/graph/forward_statement.hpp"
 #include "eindecomp/graph/scanned_label.hpp"
 #include "eindecomp/graph/tangent_writer.hpp"
+#include "eindecomp/graph/tuning.hpp"
 #include "eindecomp/graph/write_derived.hpp"
 
 namespace eindecomp::graph {
@@ -192,7 +193,7 @@ EINDECOMP_PLANNER_INLINE std::vector<VertexId> write_scan(const DerivativeScope&
 
   std::vector<VertexId> passes;
   VertexId x = scope.read(operand.vertex);
-  for (Extent width = 1; width < n; width *= scan_radix) {
+  for (Extent width = 1; width < n; width *= tuning::scan_radix) {
     StatementSpec spec;
     spec.name = z.name + ".pass";
     spec.where = scope.where;
@@ -204,14 +205,14 @@ EINDECOMP_PLANNER_INLINE std::vector<VertexId> write_scan(const DerivativeScope&
       index.terms.push_back({name(label), 1, extent(label)});
       read.labels.push_back(name(label));
       if (label == along) {
-        const Extent windows = std::min(scan_radix, ceil_div(n, width));
+        const Extent windows = std::min(tuning::scan_radix, ceil_div(n, width));
         index.terms.push_back({name(z.scanned), scans_backwards(z) ? width : -width, windows});
         read.labels.push_back(name(z.scanned));
       }
       read.indices.push_back(index);
     }
     spec.operands.push_back(read);
-    const bool last = width * scan_radix >= n;
+    const bool last = width * tuning::scan_radix >= n;
     for (const int label : last ? z.output : dimensions) {
       spec.output.push_back({name(label), extent(label)});
     }

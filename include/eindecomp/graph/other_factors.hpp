@@ -12,6 +12,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/derivative.hpp"
 #include "eindecomp/graph/scanned_label.hpp"
+#include "eindecomp/graph/tuning.hpp"
 #include "eindecomp/graph/write_derived.hpp"
 
 namespace eindecomp::graph {
@@ -87,7 +88,8 @@ class ProductPull {
   [[nodiscard]] VertexId others(VertexId x, std::size_t rank, Extent direction) const {
     const Extent n = m_bound[rank - 1] - 1;
     Extent width = 1;
-    for (; width * scan_radix < n; width *= scan_radix) x = wider(x, rank, direction * width, n, 0);
+    for (; width * tuning::scan_radix < n; width *= tuning::scan_radix)
+      x = wider(x, rank, direction * width, n, 0);
     return wider(x, rank, direction * width, n, direction);
   }
   /// As a scan's step: of elements that were multiplied over |step| neighbours.
@@ -101,7 +103,7 @@ class ProductPull {
       operand.indices.push_back(index);
     }
     const Extent width = std::max(step, -step);
-    const Extent windows = std::min(scan_radix, ceil_div(n, width));
+    const Extent windows = std::min(tuning::scan_radix, ceil_div(n, width));
     operand.indices.back().terms.push_back({m_window, step, windows});
     operand.indices.back().offset = offset;
     operand.labels.push_back(m_window);

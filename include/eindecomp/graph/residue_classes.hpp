@@ -12,14 +12,10 @@
 
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/graph/bounded_index.hpp"
+#include "eindecomp/graph/tuning.hpp"
 #include "eindecomp/graph/vertex.hpp"
 
 namespace eindecomp::graph {
-
-/// The most combinations of remainders that are looked at for a statement, and the most that are
-/// computed each by a kernel of its own.
-inline constexpr Extent max_remainders = Extent{1} << 14;
-inline constexpr Extent max_residue_classes = 256;
 
 /// Values of some labels, a period of each, one combination after another.
 class Remainders {
@@ -106,11 +102,11 @@ class Remainders {
       for (const OperandIndex::Term& term : index.terms) {
         Extent& period = periods[static_cast<std::size_t>(term.label)];
         const Extent own = index.divisor / std::gcd(index.divisor, term.coefficient);
-        if (own > max_remainders) return {};
+        if (own > tuning::max_remainders) return {};
         combinations /= period;
         period = std::lcm(period, own);
         combinations *= period;
-        if (combinations > max_remainders) return {};
+        if (combinations > tuning::max_remainders) return {};
       }
     }
   }
@@ -120,7 +116,7 @@ class Remainders {
   const std::vector<Extent> lo = values;
   const Remainders outputs(v.output, periods, lo, periods);
   const Remainders aggregated(v.aggregated, periods, lo, periods);
-  if (outputs.count() > max_residue_classes) return {};
+  if (outputs.count() > tuning::max_residue_classes) return {};
   do {
     int found = 0;
     aggregated.begin(values);

@@ -14,6 +14,7 @@
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/label_rules.hpp"
 #include "eindecomp/graph/operand_index.hpp"
+#include "eindecomp/graph/tuning.hpp"
 #include "eindecomp/graph/vertex.hpp"
 
 namespace eindecomp::graph {
@@ -47,10 +48,6 @@ constexpr LabelId find_or_add_label(std::vector<LabelInfo>& labels, std::string_
                       [](const IndexSpec& index) { return expr::index_text(index); }) +
          ")";
 }
-
-/// Operands of one tensor are read from one buffer if their offsets differ by no more than one part
-/// in so many of the indices that each reads: what is read for others alone is then little.
-inline constexpr Extent like_operands_apart = 4;
 
 /// Enters the labels and extents of a statement's operands into its vertex.
 class OperandResolver {
@@ -397,7 +394,7 @@ class OperandResolver {
       const Extent apart = std::max(other.offset - own.offset, own.offset - other.offset);
       own.before = own.after = 0;
       const IndexRange range = index_range(own, m_vertex.extents);
-      if (apart * like_operands_apart > range.hi - range.lo) return false;
+      if (apart * tuning::like_operands_apart > range.hi - range.lo) return false;
     }
     return true;
   }

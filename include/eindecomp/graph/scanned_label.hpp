@@ -13,10 +13,6 @@
 
 namespace eindecomp::graph {
 
-/// How many values a statement aggregates where a scan is written as several, for derivatives: each
-/// makes the windows of the one before so many times as wide.
-inline constexpr Extent scan_radix = 4;
-
 /// What Vertex::scanned is of a statement whose labels, operands and operators are known.
 /// \param read     the first operand's tensor
 /// \param ignored  the value of that operand that is the identity of ⊕ (OperandSpec::ignored)

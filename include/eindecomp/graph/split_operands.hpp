@@ -30,7 +30,7 @@ inline constexpr int operand_count =
 
 /// The most operands that a part is given. A derivative reads the cotangent beside the operands.
 template <class Backend>
-inline constexpr int most_in_part = keeps_derivatives<Backend> ? max_operands - 1 : max_operands;
+inline constexpr int max_in_part = keeps_derivatives<Backend> ? max_operands - 1 : max_operands;
 
 /// Whether E may be computed before what reads it: of an aggregation, only where that takes no more
 /// memory than a tensor that is there.
@@ -95,7 +95,7 @@ template <bool Aggregates, class Backend, class F, class... Es>
 /// enough together.
 template <bool Aggregates, class Backend, class F, class... Es>
 [[nodiscard]] constexpr auto shortened(LoweringScope<Backend>& scope, const Apply<F, Es...>& e) {
-  if constexpr (operand_count<Apply<F, Es...>> <= most_in_part<Backend> ||
+  if constexpr (operand_count<Apply<F, Es...>> <= max_in_part<Backend> ||
                 std::max({largest_part<Aggregates, Es>...}) == 1) {
     return e;
   } else {
@@ -107,7 +107,7 @@ template <bool Aggregates, class Backend, class F, class... Es>
 /// has, if that can be.
 template <bool Aggregates, class Backend, class E>
 [[nodiscard]] constexpr auto split_operands(LoweringScope<Backend>& scope, const E& e) {
-  if constexpr (operand_count<E> <= most_in_part<Backend>) {
+  if constexpr (operand_count<E> <= max_in_part<Backend>) {
     return e;
   } else {
     return boost::hana::unpack(e.operands, [&](const auto&... es) {

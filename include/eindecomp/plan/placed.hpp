@@ -67,7 +67,7 @@ class PlacedOnMesh {
         m_where(where),
         m_model(graph, make_mesh(workers, ranks), layouts, ranks),
         m_search(m_model),
-        m_budget(std::clamp<std::int64_t>(effort, 0, most_effort) * tuning::placed_effort_unit) {}
+        m_budget(std::clamp<std::int64_t>(effort, 0, max_effort) * tuning::placed_effort_unit) {}
 
   [[nodiscard]] const PlacedModel& model() const { return m_model; }
 
@@ -112,7 +112,7 @@ class PlacedOnMesh {
 
  private:
   /// Beyond it no search comes to an end.
-  static constexpr std::int64_t most_effort =
+  static constexpr std::int64_t max_effort =
       std::numeric_limits<std::int64_t>::max() / 2 / tuning::placed_effort_unit;
 
   /// Whether every statement makes as many calls as it can, not only the first of each class.

@@ -25,7 +25,7 @@ inline constexpr std::int64_t placed_effort_unit = 1'000'000;
 inline constexpr std::size_t max_aligned_needs = 4;
 /// Readers of one tensor up to which what they need is compared without a count of the effort, of
 /// which counting words is most.
-inline constexpr std::size_t most_needs_for_free = 64;
+inline constexpr std::size_t max_needs_for_free = 64;
 /// Receivers up to which what each needs of a tensor is kept from one count of words to the next:
 /// some kilobytes each.
 inline constexpr int max_receivers_kept = 4096;
@@ -95,7 +95,7 @@ inline constexpr std::int64_t memory_divisors[] = {2, 16, 128};
 /// Of more ranks, a search within a limit of memory looks at what the first and the last hold, and
 /// at all of them in the end. A profile of 32 layers on 1,024 ranks takes 1.5 seconds, or ten where
 /// much is streamed; of one of these ranks 0.02.
-inline constexpr int most_profiled_ranks = 64;
+inline constexpr int max_profiled_ranks = 64;
 
 // --- Statements in steps: measured on attention (docs/tuning.md) --------------------------------
 

@@ -223,7 +223,7 @@ class InteriorSplitter {
     const Values values = values_of(index, domain, -1);
     const Extent below = std::max<Extent>(0, -values.lo);
     const Extent above = std::max<Extent>(0, values.hi - (tensor.bound[k] - 1));
-    const Extent most = std::min(tuning::most_open_values, tensor.bound[k]);
+    const Extent most = std::min(tuning::max_open_values, tensor.bound[k]);
     return below <= most && above <= most ? below + above : 0;
   }
 

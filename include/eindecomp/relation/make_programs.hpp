@@ -21,6 +21,7 @@
 #include "eindecomp/relation/rank_program.hpp"
 #include "eindecomp/relation/step_group.hpp"
 #include "eindecomp/relation/step_rules.hpp"
+#include "eindecomp/relation/tuning.hpp"
 #include "eindecomp/relation/walk_programs.hpp"
 
 namespace eindecomp {
@@ -65,7 +66,7 @@ EINDECOMP_PLANNER_INLINE void for_each_rank_program(
     const std::vector<StepGroup>& groups, const SpaceFacts& space,
     const std::function<void(const RankProgram&)>& use, const std::source_location& where) {
   relation::check_compiled(graph, placement, ranks, groups, where);
-  constexpr int at_once = 64;
+  constexpr int at_once = static_cast<int>(relation::tuning::programs_at_once);
   for (int first = 0; first < ranks; first += at_once) {
     const int last = std::min(first + at_once, ranks);
     for (const RankProgram& program :

@@ -33,7 +33,7 @@ inline constexpr std::int64_t copied_per_border_read = 16;
 
 /// The most values of a label at which a kernel reads an operand beyond an end of it: where it does
 /// not do so along rows, each is a kernel of its own.
-inline constexpr std::int64_t most_open_values = 8;
+inline constexpr std::int64_t max_open_values = 8;
 
 /// The most pieces that a call is cut into so that joins which a mask makes 0 are left out, and the
 /// least values of the label that is cut, and joins, that one has. Of a product with a triangle of
@@ -42,7 +42,8 @@ inline constexpr std::int64_t masked_pieces = 16;
 inline constexpr std::int64_t masked_piece_values = 64;
 inline constexpr std::int64_t masked_piece_joins = std::int64_t{1} << 21;
 
-/// Programs that a profile makes at a time. More do not share more of a walk, and leave the caches.
+/// Programs that are made at a time where each is used once. More do not share more of a walk, and
+/// leave the caches.
 inline constexpr std::size_t programs_at_once = 16;
 
 }  // namespace eindecomp::relation::tuning

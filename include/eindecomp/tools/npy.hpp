@@ -185,11 +185,11 @@ class NpyDictionary {
   }
   [[nodiscard]] Extent number() {
     skip_space();
-    constexpr std::size_t most_digits = 18;
+    constexpr std::size_t max_digits = 18;
     std::size_t digits = 0;
     Extent value = 0;
     while (digits < m_text.size() && m_text[digits] >= '0' && m_text[digits] <= '9') {
-      if (digits == most_digits) refuse();
+      if (digits == max_digits) refuse();
       value = value * 10 + (m_text[digits++] - '0');
     }
     if (digits == 0) refuse();

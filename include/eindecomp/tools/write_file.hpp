@@ -42,9 +42,9 @@ namespace eindecomp::tools {
 /// The file that symbolic links lead to: it is replaced, and the links stay. Links in /proc are not
 /// followed, for they stand for open files, which need not have a name.
 [[nodiscard]] inline std::filesystem::path followed(std::filesystem::path path) {
-  constexpr int most_links = 40;
+  constexpr int max_links = 40;
   std::error_code failed;
-  for (int n = 0; n < most_links && path.native().rfind("/proc/", 0) != 0; ++n) {
+  for (int n = 0; n < max_links && path.native().rfind("/proc/", 0) != 0; ++n) {
     if (!std::filesystem::is_symlink(path, failed)) break;
     path = path.parent_path() / std::filesystem::read_symlink(path, failed);
   }

@@ -105,7 +105,7 @@ struct Cuts {
   }
 };
 
-[[nodiscard]] constexpr Extent least_stride(const LoopNest<3>& nest, int tensor) {
+[[nodiscard]] constexpr Extent min_stride(const LoopNest<3>& nest, int tensor) {
   Extent least = std::numeric_limits<Extent>::max();
   for (int l = 0; l < nest.loops; ++l) least = std::min(least, nest.stride[tensor][l]);
   return least;
@@ -159,7 +159,7 @@ EINDECOMP_COMPACT [[nodiscard]] constexpr BlockSize block_size(Extent m, Extent 
                                              double element_bytes, int threads, bool accumulate) {
   using namespace block_detail;
   // The fastest label of the output is one of M.
-  const bool swapped = least_stride(given.n, 2) < least_stride(given.m, 2);
+  const bool swapped = min_stride(given.n, 2) < min_stride(given.m, 2);
   Contraction product = given;
   if (swapped) product.exchange();
   const Orders orders[] = {{product.m, 2, 0}, {product.n, 2, 1}, {product.k, 0, 1}};

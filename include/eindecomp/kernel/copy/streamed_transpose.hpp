@@ -41,7 +41,7 @@ struct StreamedTranspose {
 
   static constexpr Extent size = static_cast<Extent>(sizeof(Word));
   static constexpr Extent side = line_bytes / size;  ///< words of a line
-  static constexpr Extent most_columns = tuning::transpose_tile_bytes / size;
+  static constexpr Extent max_columns = tuning::transpose_tile_bytes / size;
 
   /// into[p + q·into_step] = from[p·from_step + q] for p < rows, q < columns. The line of a
   /// target's row within which this plane ends is written by the plane that continues it.
@@ -112,10 +112,10 @@ struct StreamedTranspose {
 
   /// The rows of the target.
   struct Targets {
-    char* line[most_columns];     ///< the line of memory that each begins on
-    Integer begun[most_columns];  ///< lanes of that line before it
+    char* line[max_columns];     ///< the line of memory that each begins on
+    Integer begun[max_columns];  ///< lanes of that line before it
     /// Its words from the last square of the band before, and from the squares of this band.
-    Line got[most_columns][1 + squares];
+    Line got[max_columns][1 + squares];
 
     explicit Targets(const StreamedTranspose& plane) {
       for (Extent q = 0; q < plane.columns; ++q) {
@@ -278,7 +278,7 @@ struct StreamedTranspose {
   /// Through a buffer, from which long pieces of rows are written.
   void by_buffer(const StreamedTranspose* next) const {
     constexpr Extent step = buffer_rows + side;
-    alignas(line_bytes) Word buffer[step * most_columns];
+    alignas(line_bytes) Word buffer[step * max_columns];
     for (Extent begin = 0; begin < rows; begin += buffer_rows) {
       const Extent end = std::min(begin + buffer_rows, rows);
       for (Extent p = begin; p < end; p += side) {

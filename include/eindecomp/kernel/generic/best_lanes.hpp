@@ -94,7 +94,7 @@ class BestLanes {
   using Monoid = expr::ArgExtremum<Smallest>;
   using Number = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
   /// Rows that have different numbers.
-  static constexpr Extent most_rows = Extent{1} << 30;
+  static constexpr Extent max_rows = Extent{1} << 30;
 
   /// The worst values, all in row `first`.
   EINDECOMP_ALWAYS_INLINE explicit BestLanes(Number first) {
@@ -171,7 +171,7 @@ struct BestRun {
     State best{Monoid::template identity<T>().value, index};
     Extent first = 0;
     while (length - first >= 2 * lanes) {
-      const Extent rows = std::min((length - first) / lanes, Best::most_rows);
+      const Extent rows = std::min((length - first) / lanes, Best::max_rows);
       const State of_rows = best_of_rows<Access>(offset, first, rows);
       // Of equal values the first, which is the smaller index.
       if (is_better(of_rows.value, best.value)) best = {of_rows.value, index + of_rows.index};

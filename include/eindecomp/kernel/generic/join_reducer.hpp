@@ -319,7 +319,7 @@ struct JoinReducer {
     Extent at[operands];
     for (int t = 0; t < operands; ++t) at[t] = offset[t];
     while (count > 0) {
-      const Extent rows = std::min(count, Best::most_rows);
+      const Extent rows = std::min(count, Best::max_rows);
       Value value[Width];
       typename Best::Number row[Width];
       for (int j = 0; j < Width; ++j) value[j] = lane[j].value;

@@ -35,13 +35,13 @@ class MaskPieces {
  public:
   using Masked = MaskedJoin<Join, Ts...>;
   static constexpr std::size_t combinations = std::size_t{1} << Masked::masks;
-  static constexpr int most_pieces = 2 * Masked::comparisons + 1;
+  static constexpr int max_pieces = 2 * Masked::comparisons + 1;
 
   /// The pieces of a row in their order, which end where the next begins.
   struct List {
     int count = 0;
-    Extent end[most_pieces];
-    unsigned masks[most_pieces];  ///< which hold, as bits
+    Extent end[max_pieces];
+    unsigned masks[max_pieces];  ///< which hold, as bits
   };
 
   explicit MaskPieces(const Join& join)

@@ -254,10 +254,10 @@ struct MaskedJoin {
   using Part = JoinPart<Tree, Types>;
   static constexpr int masks = Part::masks;
   static constexpr int comparisons = Part::comparisons;  ///< in all of them
-  static constexpr int most_masks = 2;  ///< as joins are compiled for each of their combinations
+  static constexpr int max_masks = 2;  ///< as joins are compiled for each of their combinations
   static constexpr int reads = Part::reads;         ///< operands, the first, outside of masks
   static constexpr int first_label = Part::labels;  ///< of the operands that masks compare
-  static constexpr bool is_one = masks > 0 && masks <= most_masks&& reads <= first_label;
+  static constexpr bool is_one = masks > 0 && masks <= max_masks&& reads <= first_label;
 
   /// The join where masks hold as the bits say: of the first `reads` operands.
   template <unsigned Bits>

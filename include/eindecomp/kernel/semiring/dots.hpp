@@ -125,11 +125,11 @@ void compute_dots(const PackedShape& shape, Extent entry, Extent first, const T*
   Cursor<3> at;
   at.seek(shape.k, 0);
   for (Extent done = 0; done < shape.steps;) {
-    constexpr int most_runs = static_cast<int>(tuning::dot_steps / tuning::min_dot_run);
-    DotRun run[most_runs];
+    constexpr int max_runs = static_cast<int>(tuning::dot_steps / tuning::min_dot_run);
+    DotRun run[max_runs];
     int runs = 0;
     const Extent end = std::min(done + tuning::dot_steps, shape.steps);
-    while (done < end && runs < most_runs) {
+    while (done < end && runs < max_runs) {
       // None is shorter than a vector.
       const Extent left = shape.k.extent[0] - at.coordinate[0];
       const Extent steps = left < 2 * tuning::dot_steps ? left : tuning::dot_steps;

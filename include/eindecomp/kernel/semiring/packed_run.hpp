@@ -130,10 +130,10 @@ class PackedRun {
   }
 
  private:
-  static constexpr int most_tile_rows = 12;
-  static constexpr int most_tile_columns = max_panel_width;
-  static_assert(most_tile_rows <= max_panel_width);
-  static constexpr std::size_t most_tile_bytes = std::size_t{most_tile_rows} * most_tile_columns;
+  static constexpr int max_tile_rows = 12;
+  static constexpr int max_tile_columns = max_panel_width;
+  static_assert(max_tile_rows <= max_panel_width);
+  static constexpr std::size_t max_tile_bytes = std::size_t{max_tile_rows} * max_tile_columns;
 
   struct Range {
     Extent first = 0;
@@ -193,13 +193,13 @@ class PackedRun {
 
   /// A panel of B and where its columns are in C.
   struct ColumnPanel {
-    Offsets<most_tile_columns> column;
-    int run_end[most_tile_columns];
+    Offsets<max_tile_columns> column;
+    int run_end[max_tile_columns];
     int runs;
     TileColumns from;
   };
 
-  using TileRowOffsets = Offsets<tuning::max_group_rows * most_tile_rows>;
+  using TileRowOffsets = Offsets<tuning::max_group_rows * max_tile_rows>;
   /// Computes the tiles of some rows and panels, row by row, each asked for during the one before.
   /// \param a  the panel of the first rows \param is_first  nothing has asked for the first tile
   /// \param goes_on  panel[panels] is next
@@ -265,7 +265,7 @@ class PackedRun {
     panel.runs = find_runs(panel.column.offset, panel.column.count, panel.run_end);
     panel.from = {b, m_panel_step.offset, tuning::tile_b_ahead * width};
     if (!m_blocks.in_place) return;
-    Offsets<most_tile_columns> there;
+    Offsets<max_tile_columns> there;
     there.fill(m_shape.n, 1, number * width, width, m_shape.columns, batch.offset[1]);
     if (stays_in_place(1, there)) {
       panel.from = {m_operand[1] + there.offset[0] * m_panel.operand[1].bytes, m_steps[1].offset,
@@ -274,7 +274,7 @@ class PackedRun {
   }
 
   /// Whether a panel's rows, which are columns of B, are read where they lie.
-  [[nodiscard]] bool stays_in_place(int operand, const Offsets<most_tile_columns>& row) const {
+  [[nodiscard]] bool stays_in_place(int operand, const Offsets<max_tile_columns>& row) const {
     return m_blocks.in_place && operand == 1 && row.stride == 1 && row.count == width_of(1);
   }
 
@@ -491,11 +491,11 @@ class PackedRun {
     const Extent steps = m_steps[0].count;
     const bool finish = m_finish && m_tile.finish != nullptr;
     // In a whole tile on the stack: what is beyond the edge is merged too.
-    alignas(vector_bytes) std::byte tile[most_tile_bytes];
+    alignas(vector_bytes) std::byte tile[max_tile_bytes];
     const bool whole = place.rows == shape.rows && place.columns == shape.columns();
     if (m_merge && !whole) std::memset(tile, 0, sizeof tile);
-    Extent row_offset[most_tile_rows];
-    for (int i = 0; i < most_tile_rows; ++i) row_offset[i] = i * shape.columns();
+    Extent row_offset[max_tile_rows];
+    for (int i = 0; i < max_tile_rows; ++i) row_offset[i] = i * shape.columns();
     if (m_merge) m_panel.load(place, tile);
     m_tile.accumulate(m_algebra, a, b, steps, place.rows, place.columns,
                       {tile, row_offset, m_merge});

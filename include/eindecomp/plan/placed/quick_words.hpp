@@ -105,7 +105,7 @@ class WordCounter {
       return true;
     }
     m_needs.clear();
-    if (needs.size() > tuning::most_needs_for_free) {
+    if (needs.size() > tuning::max_needs_for_free) {
       m_spent += 10 * static_cast<std::int64_t>(needs.size());
     }
     for (const Need& need : needs) {

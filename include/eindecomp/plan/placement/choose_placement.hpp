@@ -91,7 +91,7 @@ class MemoryProbe {
   [[nodiscard]] relation::ProgramMemory held(const Placement& placement,
                                              const std::vector<StepGroup>& steps, Excess excess) {
     const bool long_programs =
-        m_ranks > tuning::most_profiled_ranks ||
+        m_ranks > tuning::max_profiled_ranks ||
         std::ranges::any_of(steps, [&](const auto& group) { return is_streamed(m_graph, group); });
     if (excess == Excess::exact || !long_programs || m_ranks == 1) {
       return all(placement, steps).memory(m_limit);
@@ -416,7 +416,7 @@ class PlacementChooser {
   std::vector<StepGroup> m_steps;
   Score m_score;
   WordSum m_fewest{unaffordable, unaffordable};  ///< of what can run, however much it holds
-  std::vector<Start> m_starts;  ///< the best first
+  std::vector<Start> m_starts;                   ///< the best first
   std::vector<Class> m_classes;
   double m_spent = 0;  ///< see SearchEffort::programs
 };
