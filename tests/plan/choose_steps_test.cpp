@@ -186,7 +186,7 @@ TEST_CASE("labels are looped over up to the statement that adds the blocks up") 
       REQUIRE(plan.steps.size() == 1);
       CHECK(graph[plan.steps[0].first].name == "F");
       CHECK(graph[plan.steps[0].last].name == "E");
-      CHECK(adds_blocks(graph, plan.steps[0]));
+      CHECK(relation::adds_blocks(graph, plan.steps[0]));
       CHECK(most(plan.peak_bytes()) <= options.memory);
       CHECK(plan.program(0).peak_bytes() == plan.peak_bytes()[0]);
       return plan;

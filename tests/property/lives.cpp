@@ -133,7 +133,7 @@ class Life {
       Words words;
       for (const ein::Instruction& instruction : program->instructions) {
         if (instruction.message() == nullptr) continue;
-        if (!with_constants && is_done_once(*program, instruction)) continue;
+        if (!with_constants && eindecomp::relation::is_done_once(*program, instruction)) continue;
         const bool sent = instruction.as<ein::Send>() != nullptr;
         (sent ? words.sent : words.received) += instruction.message()->words;
       }

@@ -82,7 +82,7 @@ class AnyOrder {
   static void for_each_buffer(const eindecomp::Instruction& instruction, const Visit& visit) {
     std::set<int> buffers;
     const auto use = [&](int b) { buffers.insert(b); };
-    eindecomp::for_each_access(instruction, use, use);
+    eindecomp::relation::for_each_access(instruction, use, use);
     for (const int b : buffers) visit(b);
   }
 

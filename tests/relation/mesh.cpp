@@ -21,15 +21,15 @@ static_assert(make_mesh(12, 12).axes == make_mesh(12).axes);
 static_assert(make_mesh(12, 5).axes == make_mesh(12).axes);
 static_assert(make_mesh(4, 8).axes == make_mesh(4).axes);
 static_assert(coordinates(Mesh{{2, 3, 4}}, 23) == std::vector<int>{1, 2, 3});
-static_assert(worker_at(Mesh{{2, 3, 4}}, {1, 0, 2}) == 14);
-static_assert(axis_strides(Mesh{{2, 3, 4}}) == std::vector<int>{12, 4, 1});
+static_assert(relation::worker_at(Mesh{{2, 3, 4}}, {1, 0, 2}) == 14);
+static_assert(relation::axis_strides(Mesh{{2, 3, 4}}) == std::vector<int>{12, 4, 1});
 
 TEST_CASE("coordinates and workers are inverse") {
   const Mesh mesh{{3, 2, 5}};
-  const std::vector<int> strides = axis_strides(mesh);
+  const std::vector<int> strides = relation::axis_strides(mesh);
   for (int w = 0; w < mesh.workers(); ++w) {
     const std::vector<int> at = coordinates(mesh, w);
-    CHECK(worker_at(mesh, at) == w);
+    CHECK(relation::worker_at(mesh, at) == w);
     CHECK(at[0] * strides[0] + at[1] * strides[1] + at[2] * strides[2] == w);
   }
 }

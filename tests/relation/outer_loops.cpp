@@ -62,8 +62,8 @@ TEST_CASE("the last statement adds block after block to its result") {
   for (const Vertex& v : graph.vertices) uncut.emplace_back(v.labels.size(), 1);
   const Placement placement = place(graph, uncut, eindecomp::make_mesh(1));
   const StepGroup group{4, 7, {along(graph, 0, 3), along(graph, 1, 5)}};
-  CHECK(adds_blocks(graph, group));
-  CHECK(!adds_blocks(graph, StepGroup{4, 6, {StepAxis{{0, 0, 0}, 3}}}));
+  CHECK(eindecomp::relation::adds_blocks(graph, group));
+  CHECK(!eindecomp::relation::adds_blocks(graph, StepGroup{4, 6, {StepAxis{{0, 0, 0}, 3}}}));
   const auto program = eindecomp::compile_rank(graph, placement, 1, 0, {group});
   int calls = 0;
   int added = 0;
@@ -140,7 +140,7 @@ TEST_CASE("programs whose steps are added up give what they give whole, and move
       CHECK(stepped[at(r)].turns == stepped[0].turns);
       CHECK(stepped[at(r)].result_bytes == plain[at(r)].result_bytes);
     }
-    combined += adds_blocks(graph, group) && workers > 1 ? 1 : 0;
+    combined += eindecomp::relation::adds_blocks(graph, group) && workers > 1 ? 1 : 0;
   }
   CHECK(combined > 60);
 }

@@ -131,8 +131,8 @@ TEST_CASE("one message per peer and round, and staging for those of one round at
   REQUIRE(receives.size() == 2);
   REQUIRE(work_of<Send>(s, 0).size() == 2);
   CHECK(work_of<Copy>(s, 0).size() == 2);
-  CHECK(exchange_end(s, 2) == 4);
-  CHECK(exchange_end(s, 4) == 6);
+  CHECK(relation::exchange_end(s, 2) == 4);
+  CHECK(relation::exchange_end(s, 4) == 6);
   CHECK(receives[0].peer == 3);
   CHECK(receives[0].words == 16);
   CHECK(receives[0].regions.size() == 2);
@@ -404,9 +404,9 @@ TEST_CASE("what is gathered of constants is kept, and gathered by the first run 
         const Buffer& buffer = with.buffers[b];
         CHECK(buffer.tensor == plain[at(r)].buffers[b].tensor);
         CHECK(buffer.box == plain[at(r)].buffers[b].box);
-        CHECK(is_kept(with, buffer) ==
+        CHECK(relation::is_kept(with, buffer) ==
               (buffer.role == Buffer::Role::scratch && is_constant(buffer.tensor)));
-        if (!is_kept(with, buffer)) continue;
+        if (!relation::is_kept(with, buffer)) continue;
         bytes += buffer.bytes;
         for (const Buffer& other : with.buffers) {
           if (&other == &buffer || other.role != Buffer::Role::scratch) continue;
@@ -426,7 +426,7 @@ TEST_CASE("what is gathered of constants is kept, and gathered by the first run 
       Extent words[2] = {0, 0};
       for (const RankProgram* p : {&plain[at(r)], &with}) {
         for (const Instruction& instruction : p->instructions) {
-          const bool once = is_done_once(with, instruction);
+          const bool once = relation::is_done_once(with, instruction);
           const auto agrees = [&](int b) {
             if (p == &with) CHECK(is_constant(p->buffers[at(b)].tensor) == once);
           };
@@ -434,7 +434,7 @@ TEST_CASE("what is gathered of constants is kept, and gathered by the first run 
             words[p == &with ? 1 : 0] += m->words;
             for (const Region& region : m->regions) agrees(region.buffer);
           }
-          for_each_access(
+          relation::for_each_access(
               instruction, [](int) {}, agrees);
         }
       }

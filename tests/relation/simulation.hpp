@@ -507,7 +507,7 @@ inline void check_run(const RandomProgram& program, const std::vector<RankProgra
         ++end[r];
       }
       if (end[r] == next[r]) continue;
-      CHECK(end[r] == eindecomp::exchange_end(compiled[r], next[r]));
+      CHECK(end[r] == eindecomp::relation::exchange_end(compiled[r], next[r]));
       ranks[r].begin(next[r], end[r] - 1);
       for (std::size_t i = next[r]; i < end[r]; ++i) {
         const auto* const m = list[i].as<eindecomp::Send>();

@@ -318,7 +318,7 @@ TEST_CASE("tensors that others read stay whole") {
   add(graph, "T", {{"ba", 2}}, "a");  // reads E after the group
   const Placement placement = on(1, graph, {{}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
   const StepGroup group = along_b(8);
-  CHECK(passed_on(graph, group, eindecomp::last_readers(graph)) ==
+  CHECK(eindecomp::relation::passed_on(graph, group, eindecomp::relation::last_readers(graph)) ==
         eindecomp::Flags{true, false, true, false});
   const auto compiled = eindecomp::compile_rank(graph, placement, 1, 0, {group});
   CHECK(std::ranges::count_if(compiled.buffers, [](const Buffer& b) {

@@ -30,7 +30,7 @@ constexpr std::vector<Intersection> repartition_blocks(const TensorRelation& fro
                                                        const TensorRelation& to) {
   std::vector<Intersection> found;
   for (Extent n = 0; n < to.blocks(); ++n) {
-    repartition_into(from, to.block(n), [&](Extent number, const Box& box) {
+    relation::repartition_into(from, to.block(n), [&](Extent number, const Box& box) {
       found.push_back({number, n, box});
     });
   }
@@ -52,17 +52,17 @@ TEST_CASE("part_holding is the inverse of part_begin") {
   for (Extent b = 1; b <= 40; ++b) {
     for (Extent d = 1; d <= b; ++d) {
       for (Extent i = 0; i < b; ++i) {
-        const Extent part = part_holding(b, d, i);
-        CHECK(part_begin(b, d, part) <= i);
-        CHECK(i < part_begin(b, d, part + 1));
+        const Extent part = relation::part_holding(b, d, i);
+        CHECK(relation::part_begin(b, d, part) <= i);
+        CHECK(i < relation::part_begin(b, d, part + 1));
       }
     }
   }
   // Where i·d overflows.
   const Extent b = std::numeric_limits<Extent>::max();
   for (Extent part : {Extent{0}, Extent{5}, Extent{1022}}) {
-    CHECK(part_holding(b, 1023, part_begin(b, 1023, part)) == part);
-    CHECK(part_holding(b, 1023, part_begin(b, 1023, part + 1) - 1) == part);
+    CHECK(relation::part_holding(b, 1023, relation::part_begin(b, 1023, part)) == part);
+    CHECK(relation::part_holding(b, 1023, relation::part_begin(b, 1023, part + 1) - 1) == part);
   }
 }
 

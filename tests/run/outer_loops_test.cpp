@@ -64,7 +64,7 @@ struct Loops {
                                         [&] { return ein::decompose(program, options); });
       REQUIRE(plan.steps.size() == 1);
       CHECK(plan.steps[0].steps() > 1);
-      CHECK(adds_blocks(plan.graph, plan.steps[0]));
+      CHECK(eindecomp::relation::adds_blocks(plan.graph, plan.steps[0]));
       const auto run = ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind_generator(T, ft),
                                     ein::bind_generator(V, fv), ein::bind_generator(S, fs),
                                     ein::bind_generator(D, fd));

@@ -96,16 +96,16 @@ struct Meeting {
   Meeting met;
   Extent j = 0;
   for (Extent i = 0; i < produced; ++i) {
-    const Extent end = part_begin(bound, produced, i + 1);
+    const Extent end = relation::part_begin(bound, produced, i + 1);
     Extent partners = 1;
-    while (part_begin(bound, consumed, j + 1) < end) {
+    while (relation::part_begin(bound, consumed, j + 1) < end) {
       ++j;
       ++partners;
     }
     met.pairs += partners;
     if (partners == 1) ++met.inside;
     // A consumer's part that ends where this one does is done with.
-    if (part_begin(bound, consumed, j + 1) == end) ++j;
+    if (relation::part_begin(bound, consumed, j + 1) == end) ++j;
   }
   return met;
 }

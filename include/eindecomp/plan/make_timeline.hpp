@@ -240,7 +240,8 @@ class Simulator {
     }
     for (const auto& [arrived, stop] : arrivals) *arrived = std::max(*arrived, stop);
     if (m_overlap == Overlap::all) return;
-    const bool posted = m_overlap == Overlap::as_run && round.number >= first_posted_round;
+    const bool posted =
+        m_overlap == Overlap::as_run && round.number >= relation::first_posted_round;
     for (std::size_t r = 0; r < m_workers.size(); ++r) {
       double& free = posted ? m_workers[r].posted : m_workers[r].kernels_free;
       free = std::max(free, done[r]);

@@ -78,7 +78,7 @@ EINDECOMP_PLANNER_INLINE std::vector<Extent> Plan::repeated_words(
     Extent received = 0;
     for (const Instruction& instruction : p.instructions) {
       const auto* const message = instruction.as<Receive>();
-      if (message != nullptr && !is_done_once(p, instruction)) received += message->words;
+      if (message != nullptr && !relation::is_done_once(p, instruction)) received += message->words;
     }
     words.push_back(received);
   };

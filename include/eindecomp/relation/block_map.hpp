@@ -24,7 +24,7 @@ class BlockMap {
   /// check_placement).
   constexpr BlockMap(const Mesh& mesh, std::vector<Extent> bound, const AxisLists& lists)
       : m_relation{std::move(bound), parts_of(mesh, lists)} {
-    const std::vector<int> strides = axis_strides(mesh);
+    const std::vector<int> strides = relation::axis_strides(mesh);
     Flags used(mesh.axes.size(), false);
     for (const std::vector<int>& list : lists) {
       std::vector<int> offsets{0};

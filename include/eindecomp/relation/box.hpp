@@ -87,6 +87,8 @@ struct Box {
   return both;
 }
 
+namespace relation {
+
 /// The smallest box with the indices of both, neither of which is empty.
 [[nodiscard]] constexpr Box hull(const Box& a, const Box& b) {
   Box all = a;
@@ -127,6 +129,8 @@ constexpr void subtract(const Box& from, const Box& hole, std::vector<Box>& rest
   return i * (b / d) + i * (b % d) / d;  // as i·b/d, without its overflow
 }
 
+}  // namespace relation
+
 /// The parts of a box of which dimension k is cut into counts[k], in row-major order.
 [[nodiscard]] constexpr std::vector<Box> parts_of_box(const Box& box,
                                                       const std::vector<Extent>& counts) {
@@ -138,8 +142,8 @@ constexpr void subtract(const Box& from, const Box& hole, std::vector<Box>& rest
     Extent rest = n;
     for (std::size_t k = counts.size(); k-- > 0; rest /= counts[k]) {
       const Extent extent = box.hi[k] - box.lo[k];
-      part.lo[k] = box.lo[k] + part_begin(extent, counts[k], rest % counts[k]);
-      part.hi[k] = box.lo[k] + part_begin(extent, counts[k], rest % counts[k] + 1);
+      part.lo[k] = box.lo[k] + relation::part_begin(extent, counts[k], rest % counts[k]);
+      part.hi[k] = box.lo[k] + relation::part_begin(extent, counts[k], rest % counts[k] + 1);
     }
   }
   return parts;

@@ -43,6 +43,8 @@ namespace eindecomp {
   return mesh;
 }
 
+namespace relation {
+
 /// The difference between the numbers of two workers whose coordinates differ by one along an axis
 /// only, for every axis.
 [[nodiscard]] constexpr std::vector<int> axis_strides(const Mesh& mesh) {
@@ -50,6 +52,8 @@ namespace eindecomp {
   for (std::size_t a = mesh.axes.size(); a-- > 1;) strides[a - 1] = strides[a] * mesh.axes[a];
   return strides;
 }
+
+}  // namespace relation
 
 /// The coordinates of a worker along the axes of its mesh: 0 <= worker < mesh.workers().
 [[nodiscard]] constexpr std::vector<int> coordinates(const Mesh& mesh, int worker) {
@@ -61,12 +65,16 @@ namespace eindecomp {
   return at;
 }
 
+namespace relation {
+
 /// The worker at these coordinates, one per axis of the mesh.
 [[nodiscard]] constexpr int worker_at(const Mesh& mesh, const std::vector<int>& at) {
   int worker = 0;
   for (std::size_t a = 0; a < mesh.axes.size(); ++a) worker = worker * mesh.axes[a] + at[a];
   return worker;
 }
+
+}  // namespace relation
 
 /// The rank that hosts a worker. Neighbouring workers share a rank where there are fewer ranks than
 /// workers; where there are more, ranks >= workers host none.

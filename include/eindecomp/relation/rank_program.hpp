@@ -145,16 +145,6 @@ struct KernelCall {
   constexpr bool operator==(const KernelCall&) const = default;
 };
 
-/// The box of results that a call on a domain writes.
-[[nodiscard]] inline Box results_of(const Vertex& v, const Box& domain) {
-  Box box;
-  for (const int l : v.output) {
-    box.lo.push_back(domain.lo[static_cast<std::size_t>(l)]);
-    box.hi.push_back(domain.hi[static_cast<std::size_t>(l)]);
-  }
-  return box;
-}
-
 /// Accumulators combined in the order of `parts` into the first of them, and finished if they then
 /// are those of all calls.
 struct Combine {
@@ -267,6 +257,8 @@ struct RankProgram {
   bool operator==(const RankProgram&) const = default;
 };
 
+namespace relation {
+
 /// Whether a buffer holds an assembled part of a constant, kept from run to run.
 [[nodiscard]] inline bool is_kept(const RankProgram& program, const Buffer& buffer) {
   return buffer.role == Buffer::Role::scratch &&
@@ -294,7 +286,15 @@ inline constexpr int first_posted_round = 1 << 28;
                             program.buffers[static_cast<std::size_t>(buffer)].tensor);
 }
 
-namespace relation {
+/// The box of results that a call on a domain writes.
+[[nodiscard]] inline Box results_of(const Vertex& v, const Box& domain) {
+  Box box;
+  for (const int l : v.output) {
+    box.lo.push_back(domain.lo[static_cast<std::size_t>(l)]);
+    box.hi.push_back(domain.hi[static_cast<std::size_t>(l)]);
+  }
+  return box;
+}
 
 /// How many tiles there are of calls. \param domain  of the first call.
 [[nodiscard]] inline Extent tile_count(const TiledCalls& tiled, const Box& domain) {
@@ -319,8 +319,6 @@ namespace relation {
   const Buffer& buffer = program.buffers[at];
   return message.words == 0 ? 0 : message.words * (buffer.bytes / buffer.box.size());
 }
-
-}  // namespace relation
 
 /// Calls `read(buffer, box)` for every buffer that an instruction reads, and `write(buffer, box)`
 /// for every one that it writes; both for accumulators that it adds to. The box is that of a region
@@ -391,13 +389,15 @@ void for_each_access(AnyInstruction& instruction, const Read& read, const Write&
   return end;
 }
 
+}  // namespace relation
+
 /// Calls visit(first, last) for every exchange, for calls that run tile by tile, and for every
 /// other instruction with first == last: what runs one after another.
 template <class Visit>
 void for_each_stage(const RankProgram& program, const Visit& visit) {
   auto tiled = program.tiled.begin();
   for (std::size_t i = 0; i < program.instructions.size();) {
-    std::size_t last = std::max(exchange_end(program, i), i + 1) - 1;
+    std::size_t last = std::max(relation::exchange_end(program, i), i + 1) - 1;
     if (tiled != program.tiled.end() && static_cast<std::size_t>(tiled->first) == i) {
       last = static_cast<std::size_t>((tiled++)->last);
     }

@@ -33,7 +33,7 @@ struct StepAxis {
   }
   /// Where piece n of a range begins; the range ends where the piece after the last would begin.
   [[nodiscard]] constexpr Extent begin(Extent extent, Extent n) const {
-    return size > 0 ? std::min(n * size, extent) : part_begin(extent, parts, n);
+    return size > 0 ? std::min(n * size, extent) : relation::part_begin(extent, parts, n);
   }
 };
 

@@ -39,6 +39,8 @@ namespace eindecomp {
   return statements;
 }
 
+namespace relation {
+
 /// Whether the last statement of a group aggregates a label that the group is cut along: it adds
 /// block after block to its result, whose parts on several workers are combined after the last.
 [[nodiscard]] constexpr bool adds_blocks(const EinGraph& graph, const StepGroup& group) {
@@ -78,8 +80,6 @@ namespace eindecomp {
   }
   return inside;
 }
-
-namespace relation {
 
 /// Whether a statement's calls are cut along the labels on a tensor's dimensions as the tensor is
 /// stored, and along no others: every call then has its block of the tensor where it runs.
@@ -250,7 +250,7 @@ namespace relation {
       }
     }
   }
-  const bool adds = adds_blocks(graph, group);
+  const bool adds = relation::adds_blocks(graph, group);
   VertexId end = group.first - 1;
   for (const StepGroup& tiles : group.tiles) {
     if (tiles.first <= end || !group.contains(tiles.last)) {
@@ -292,7 +292,7 @@ namespace relation {
 /// The same of a single group.
 [[nodiscard]] constexpr Text step_fault(const EinGraph& graph, const Placement& placement,
                                         const StepGroup& group) {
-  return step_fault(graph, placement, group, last_readers(graph));
+  return step_fault(graph, placement, group, relation::last_readers(graph));
 }
 
 /// \throws Error if a group cannot run in steps (step_fault), or groups are not in order and apart.
@@ -300,7 +300,7 @@ constexpr void check_step_groups(
     const EinGraph& graph, const Placement& placement, const std::vector<StepGroup>& groups,
     const std::source_location& where = std::source_location::current()) {
   if (groups.empty()) return;
-  const std::vector<VertexId> last_reader = last_readers(graph);
+  const std::vector<VertexId> last_reader = relation::last_readers(graph);
   VertexId end = -1;
   for (const StepGroup& group : groups) {
     const Text fault = step_fault(graph, placement, group, last_reader);

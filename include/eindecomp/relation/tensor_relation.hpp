@@ -22,6 +22,8 @@
 
 namespace eindecomp {
 
+namespace relation {
+
 /// The part of a dimension of extent b in d parts that holds index i: the inverse of part_begin.
 [[nodiscard]] constexpr Extent part_holding(Extent b, Extent d, Extent i) {
   if (b <= std::numeric_limits<Extent>::max() / d) return ((i + 1) * d - 1) / b;
@@ -33,6 +35,8 @@ namespace eindecomp {
   }
   return part;
 }
+
+}  // namespace relation
 
 /// A tensor cut into blocks: dimension k into parts[k] parts, one block per key. Blocks are
 /// numbered in the lexicographic order of their keys.
@@ -56,8 +60,8 @@ struct TensorRelation {
   [[nodiscard]] constexpr Box block(const BlockKey& key) const {
     Box box{key, key};
     for (std::size_t k = 0; k < bound.size(); ++k) {
-      box.lo[k] = part_begin(bound[k], parts[k], key[k]);
-      box.hi[k] = part_begin(bound[k], parts[k], key[k] + 1);
+      box.lo[k] = relation::part_begin(bound[k], parts[k], key[k]);
+      box.hi[k] = relation::part_begin(bound[k], parts[k], key[k] + 1);
     }
     return box;
   }
@@ -85,8 +89,8 @@ struct TensorRelation {
   [[nodiscard]] constexpr Box meeting(const Box& box) const {
     Box keys = box;
     for (std::size_t k = 0; k < bound.size(); ++k) {
-      keys.lo[k] = part_holding(bound[k], parts[k], box.lo[k]);
-      keys.hi[k] = part_holding(bound[k], parts[k], box.hi[k] - 1) + 1;
+      keys.lo[k] = relation::part_holding(bound[k], parts[k], box.lo[k]);
+      keys.hi[k] = relation::part_holding(bound[k], parts[k], box.hi[k] - 1) + 1;
     }
     return keys;
   }
@@ -95,8 +99,8 @@ struct TensorRelation {
   [[nodiscard]] constexpr Extent containing(const Box& box) const {
     Extent n = 0;
     for (std::size_t k = 0; k < bound.size(); ++k) {
-      const Extent part = part_holding(bound[k], parts[k], box.lo[k]);
-      if (box.hi[k] > part_begin(bound[k], parts[k], part + 1)) return -1;
+      const Extent part = relation::part_holding(bound[k], parts[k], box.lo[k]);
+      if (box.hi[k] > relation::part_begin(bound[k], parts[k], part + 1)) return -1;
       n = n * parts[k] + part;
     }
     return n;
@@ -104,6 +108,8 @@ struct TensorRelation {
 };
 
 // --- Repartition -------------------------------------------------------------------------------
+
+namespace relation {
 
 /// Visits the blocks of a relation that meet a box, which must not be empty, in the order of their
 /// numbers: visit(number, indices in both). The work is that of the blocks visited.
@@ -142,6 +148,8 @@ constexpr void repartition_into(const TensorRelation& from, const Box& box, Visi
     if (rank == 0) return;
   }
 }
+
+}  // namespace relation
 
 // --- Join and aggregation ----------------------------------------------------------------------
 

@@ -76,8 +76,9 @@ struct FusedTiles {
       const char* const label =
           interleaved < 0 ? "EinDecomp::tiles" : "EinDecomp::tiles interleaved";
       kernel::detail::launch(space, label, parts, [&, this](const Extent part) {
-        run_tiles({buffers, arena + offset + part * thread_bytes}, part_begin(tiles(), parts, part),
-                  part_begin(tiles(), parts, part + 1));
+        run_tiles({buffers, arena + offset + part * thread_bytes},
+                  relation::part_begin(tiles(), parts, part),
+                  relation::part_begin(tiles(), parts, part + 1));
         kernel::end_tiles();
       });
     }

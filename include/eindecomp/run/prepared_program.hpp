@@ -229,7 +229,7 @@ class ProgramPreparer {
   void add(std::size_t first, std::size_t last, Work&& work) {
     const Instruction& front = m_program.instructions[first];
     m_made.stages.push_back({front.statement, m_program.instructions[last].statement,
-                             is_done_once(m_program, front), std::forward<Work>(work)});
+                             relation::is_done_once(m_program, front), std::forward<Work>(work)});
   }
 
   void use_workspace(std::int64_t bytes) {

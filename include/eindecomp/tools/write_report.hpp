@@ -49,7 +49,8 @@ namespace tools {
         text << ' ' << graph::label_text(plan.graph, first, axis.positions.front()) << ':'
              << (axis.size > 0 ? axis.size : axis.parts);
       }
-      if (adds_blocks(plan.graph, cut)) text << ", added up by " << plan.graph[cut.last].name;
+      if (relation::adds_blocks(plan.graph, cut))
+        text << ", added up by " << plan.graph[cut.last].name;
       text += '\n';
     };
     if (!group.axes.empty()) write(group, "steps      ", " run block by block:");
@@ -85,8 +86,8 @@ namespace tools {
   for (const CarriedResult& pair : plan.carry) {
     text << "carried    " << plan.graph[pair.next].name << " to " << plan.graph[pair.input].name
          << ", "
-         << Text(words_text(redistributed_words(plan.distribution(pair.next),
-                                                plan.distribution(pair.input))))
+         << Text(words_text(
+                redistributed_words(plan.distribution(pair.next), plan.distribution(pair.input))))
          << " between two runs, apart from those above\n";
   }
   return text.str();

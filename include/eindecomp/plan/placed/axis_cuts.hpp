@@ -99,7 +99,7 @@ class WorkerCoordinates {
       : m_mesh(mesh),
         m_workers(to_index(mesh.workers())),
         m_coordinates(mesh.axes.size() * m_workers) {
-    const std::vector<int> strides = axis_strides(mesh);
+    const std::vector<int> strides = relation::axis_strides(mesh);
     for (std::size_t a = 0; a < axes(); ++a) {
       for (std::size_t w = 0; w < m_workers; ++w) {
         m_coordinates[a * m_workers + w] = static_cast<int>(w) / strides[a] % mesh.axes[a];

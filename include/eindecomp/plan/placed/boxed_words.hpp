@@ -373,7 +373,7 @@ class BoxedWords {
   }
   /// The worker with another's coordinates along some axes, and those of `worker` along the rest.
   [[nodiscard]] int beside(int worker, std::size_t other, std::uint32_t axes) const {
-    const std::vector<int> strides = axis_strides(m_workers.mesh());
+    const std::vector<int> strides = relation::axis_strides(m_workers.mesh());
     int found = worker;
     for (std::uint32_t left = axes; left != 0; left &= left - 1) {
       const std::size_t axis = to_index(std::countr_zero(left));

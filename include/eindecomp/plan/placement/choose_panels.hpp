@@ -61,7 +61,7 @@ class PanelChooser {
   PanelChooser(const EinGraph& graph, const Placement& placement, const DecomposeOptions& options)
       : m_graph(graph),
         m_readers(graph.reader_counts()),
-        m_last_reader(last_readers(graph)),
+        m_last_reader(relation::last_readers(graph)),
         m_placement(placement),
         m_options(options),
         m_ranks(ranks_of(options)) {}

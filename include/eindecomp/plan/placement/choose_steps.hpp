@@ -41,7 +41,7 @@ class StepChooser {
         m_placement(placement),
         m_passed(passed),
         m_aim(aim),
-        m_last_reader(last_readers(graph)) {}
+        m_last_reader(relation::last_readers(graph)) {}
 
   [[nodiscard]] std::vector<StepGroup> choose() const {
     std::vector<StepGroup> groups;
@@ -133,7 +133,7 @@ class StepChooser {
   [[nodiscard]] double cut_to_fit(StepGroup& group, const std::vector<VertexId>& statements) const {
     const bool for_memory = m_aim == StepAim::memory;
     const auto inside = [&](VertexId v) {
-      return is_passed_on(m_graph, group, v, m_last_reader[to_index(v)]);
+      return relation::is_passed_on(m_graph, group, v, m_last_reader[to_index(v)]);
     };
     std::int64_t passed = 0;
     double saved = 0;
@@ -194,7 +194,7 @@ class StepChooser {
 /// are in none.
 inline void add_accumulations(const EinGraph& graph, const Placement& placement,
                               std::vector<StepGroup>& groups) {
-  const std::vector<VertexId> last_reader = last_readers(graph);
+  const std::vector<VertexId> last_reader = relation::last_readers(graph);
   std::vector<StepGroup> found;
   std::vector<VertexId> open;  // the statements since the last one that is in a group
   auto group = groups.begin();
@@ -279,7 +279,7 @@ template <class Given>
                                                  const DecomposeOptions& options,
                                                  const std::source_location& where) {
   if (options.steps.empty() && options.tiles.empty()) return true;
-  const std::vector<VertexId> last_reader = last_readers(graph);
+  const std::vector<VertexId> last_reader = relation::last_readers(graph);
   const auto possible = [&](const auto& given) {
     return step_fault(graph, placement, group_by_hand(graph, given, where), last_reader).empty();
   };
@@ -297,7 +297,7 @@ template <class Given>
                                                        const std::source_location& where) {
   const auto in_order = [](const StepGroup& a, const StepGroup& b) { return a.first < b.first; };
   if (options.tiles.empty()) {
-    const std::vector<VertexId> last_reader = last_readers(graph);
+    const std::vector<VertexId> last_reader = relation::last_readers(graph);
     for (StepGroup& group : groups) {
       if (is_streamed(graph, group)) continue;
       group.tiles = TileChooser(graph, placement, group, last_reader).choose();

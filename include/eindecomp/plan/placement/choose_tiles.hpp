@@ -34,7 +34,7 @@ class TileChooser {
               const std::vector<VertexId>& last_reader)
       : m_graph(graph),
         m_statements(statements_of(graph, group)),
-        m_adds_blocks(adds_blocks(graph, group)),
+        m_adds_blocks(relation::adds_blocks(graph, group)),
         m_last_reader(last_reader) {
     for (std::size_t s = 0; s < m_statements.size(); ++s) {
       const VertexId v = m_statements[s];
@@ -217,7 +217,7 @@ class TileChooser {
     std::int64_t total = 0;
     for (std::size_t s = range.begin; s < range.end; ++s) {
       const VertexId v = m_statements[s];
-      if (!is_passed_on(m_graph, tiles, v, m_last_reader[to_index(v)])) continue;
+      if (!relation::is_passed_on(m_graph, tiles, v, m_last_reader[to_index(v)])) continue;
       std::vector<Extent> extents = m_extents[s];
       for (const StepAxis& axis : tiles.axes) {
         Extent& cut = extents[to_index(axis.positions[s - range.begin])];
