@@ -13,6 +13,7 @@
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/packed_tensor.hpp"
 #include "eindecomp/graph/permutations.hpp"
+#include "eindecomp/graph/random.hpp"
 #include "eindecomp/graph/scan.hpp"
 #include "eindecomp/graph/statistics.hpp"
 #include "eindecomp/train/minimise.hpp"
@@ -269,6 +270,9 @@ void blocks() {
   // refused: what is padded lacks a label that it is padded along; pad along labels that it has
   EITHER((let<"C3">(j) = ein::pad(i)(x(j), {{1, 1}})),
          (let<"C3">(j) = ein::pad(j)(x(j), {{1, 1}})));
+  // refused: what is padded is padded twice along a label; give each label one pair of widths
+  EITHER((let<"C5">(i) = ein::pad(i, i)(I(i), {{1, 0}, {0, 1}})),
+         (let<"C5">(i) = ein::pad(i)(I(i), {{1, 1}})));
   // refused: an index on the left of a statement is computed (a statement writes all of its tensor)
   EITHER((let<"C4">(i + 4, j) = X(i, j)), (Z(i + 36, j) = X(range(i, 0, 4), j)));
 }
@@ -277,6 +281,9 @@ void packed() {
   ein::PlanProgram g;
   const auto S = ein::packed_symmetric<double>(g, "S", {5, 5});
   const auto X = g.input<double>("X", {5, 5});
+  // refused: a packed tensor has two dimensions that are exchanged, and at most 8
+  EITHER((void)ein::packed_symmetric<double>(g, "V", {5}),
+         (void)ein::packed_symmetric<double>(g, "V", {5, 5, 4}));
   // refused: a packed tensor is read under a label twice, or under more or fewer than it has
   EITHER((let<"Y">(i) = 2.0 * S(i, i)), (let<"Y">(i, j) = 2.0 * S(i, j)));
   // refused: a packed tensor is read at a computed index; write it as a whole one first,
@@ -307,6 +314,13 @@ void gradients() {
   (void)EITHER((ein::vjp(Y, C, Y)), (ein::vjp(Y, Y, Y)));
   // refused: a vjp is asked by more than four tensors one by one; give those of one type and
   (void)EITHER((ein::vjp(Y, Y, Y, Y, Y, Y, Y)), (ein::vjp(Y, Y, std::vector{Y, Y, Y, Y, Y})));
+  // refused: the tangent of a tensor has other elements or another rank; give one of the tensor's
+  (void)EITHER((ein::jvp(Y, Y, C)), (ein::jvp(Y, Y, Y)));
+  // refused: a jvp is asked along a tensor without a tangent; give each tensor and its tangent
+  (void)EITHER((ein::jvp(Y, Y, Y, C)), (ein::jvp(Y, Y, Y)));
+  // refused: a jvp is asked along more than four tensors one by one; give those of one type and
+  (void)EITHER((ein::jvp(Y, Y, Y, Y, Y, Y, Y, Y, Y, Y, Y)),
+               (ein::jvp(Y, std::vector(5, Y), std::vector(5, Y))));
   const auto W = h.input<double>("W", {5});
   const auto error = let<"error">() = sum(i)(square(Y(i) - W(i)));
   // refused: a gradient is asked by more than eight tensors one by one; give those of one type
@@ -314,10 +328,22 @@ void gradients() {
                (ein::gradient(error, std::vector(9, W))));
   // refused: minimise takes a loss, weights and an optimiser; several weights are
   (void)EITHER((ein::minimise(error, W, Y)), (ein::minimise(error, {W, Y})));
+  const auto F = h.input<float>("F", {5});
+  // refused: a weight has other elements than the loss; declare both of one type
+  (void)EITHER((ein::minimise(error, {W, F})), (ein::minimise(error, {W, Y})));
+  const auto rounded = let<"rounded">() = cast<ein::bfloat16>(sum(i)(F(i) * F(i)));
+  // refused: a loss of 16-bit numbers is minimised (what is trained is rounded in every step); keep
+  (void)EITHER((ein::minimise(rounded, {rounded})), (ein::minimise(error, {W})));
   // refused: Accumulated is given an Accumulated optimiser; give one the product of both
   (void)EITHER((ein::Accumulated{ein::Accumulated{ein::Sgd{}, 2}, 3}),
                (ein::Accumulated{ein::Sgd{}, 6}));
   // refused: ClippedByNorm is given an Accumulated optimiser (the gradient of one microbatch
   (void)EITHER((ein::ClippedByNorm{ein::Accumulated{ein::Sgd{}, 2}, 1.0}),
                (ein::Accumulated{ein::ClippedByNorm{ein::Sgd{}, 1.0}, 2}));
+  // refused: ClippedByNorm is given a ClippedByNorm optimiser; give one the smaller of both norms
+  (void)EITHER((ein::ClippedByNorm{ein::ClippedByNorm{ein::Sgd{}, 2.0}, 1.0}),
+               (ein::ClippedByNorm{ein::Sgd{}, 1.0}));
+  const auto K = h.input<std::int32_t>("K", {5});
+  // refused: random numbers of a type that is no floating-point number; declare the tensor of
+  (void)EITHER((ein::uniform_numbers(K, 1)), (ein::uniform_numbers(F, 1)));
 }

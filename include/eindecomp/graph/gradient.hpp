@@ -333,6 +333,19 @@ template <AnyTypedSymbol Y, AnyTypedSymbol S1, AnyTypedSymbol V1, AnyTypedSymbol
   return graph::jvp_of(where, y, graph::Moved<S1, V1>{s1, v1}, graph::Moved<S2, V2>{s2, v2}, graph::Moved<S3, V3>{s3, v3}, graph::Moved<S4, V4>{s4, v4});
 }
 // clang-format on
+/// Refuses a tensor without a tangent, and more tensors than there are overloads for.
+template <AnyTypedSymbol Y, AnyTypedSymbol... Moved>
+  requires(sizeof...(Moved) > 8 || sizeof...(Moved) % 2 == 1)
+constexpr auto jvp(const Y&, const Moved&...) {
+  static_assert(sizeof...(Moved) % 2 == 0,
+                "EinDecomp: a jvp is asked along a tensor without a tangent; give each tensor and "
+                "its tangent, jvp(Y, A, VA, B, VB)");
+  static_assert(sizeof...(Moved) % 2 == 1,
+                "EinDecomp: a jvp is asked along more than four tensors one by one; give those of "
+                "one type and rank in a vector and their tangents in another, jvp(Y, "
+                "std::vector{A, B}, std::vector{VA, VB})");
+  return expr::Refused{};
+}
 /// The same of a vector of tensors, with as many tangents.
 template <AnyTypedSymbol Y, class S>
 [[nodiscard]] auto jvp(const Y& y, const std::vector<S>& tensors,
