@@ -217,6 +217,41 @@ structure("periodic", lambda x: jnp.roll(x, -1) * x - jnp.roll(x, 2), numbers((9
 structure("windows", lambda x: jnp.sum(jnp.stack([x[k:k + 7] ** 2 for k in range(3)]), axis=0).sum(),
           numbers((9,), 13, -1, 1))
 structure("off_diagonal", lambda s: jnp.square(jnp.diagonal(s, 1)), S)
+structure("mean", lambda a: jnp.mean(jnp.exp(a), axis=1), A)
+structure("stddev", lambda a: jnp.std(a, axis=0), A)
+structure("compensated_sum", lambda a: jnp.sum(jnp.exp(a), axis=1), A)
+U = numbers((3, 4), 24, 0, 1)
+structure("dropout", lambda a: jnp.where(U < 0.3, 0, jnp.exp(a) / 0.7), A)
+structure("symmetrize", lambda s: jnp.exp(s) + jnp.exp(s).T, S)
+structure("antisymmetrize", lambda s: jnp.exp(s) - jnp.exp(s).T, S)
+structure("exchange", lambda s: jnp.exp(s).T * s, S)
+structure("symmetric", lambda s: s @ s.T, S)
+structure("antisymmetric", lambda s: s @ s - (s @ s).T, S)
+structure("concat", lambda a, s: jnp.concatenate((a * a, jnp.exp(s))), A, S)
+structure("pad", lambda a: jnp.pad(jnp.exp(a), ((1, 2), (0, 3)), constant_values=7), A)
+structure("blocks", lambda a, s: jnp.zeros((6, 6)).at[1:4, 2:6].set(a * a).at[2:, :4].add(jnp.exp(s)),
+          A, S)
+i = jnp.array([3, 0, 3, 1])
+structure("gather", lambda s: jnp.exp(s[i]), S)
+structure("scatter", lambda s, v: jnp.zeros((5, 4)).at[i].add(s * v), S, v)
+
+
+def multi_head_attention(x, q, o):
+    k, v = numbers((4, 2, 3), 25, -1, 1), numbers((4, 2, 3), 26, -1, 1)
+    q, k, v = (jnp.einsum("sa,ahd->hsd", x, w) for w in (q, k, v))
+    weights = jax.nn.softmax(0.5 * jnp.einsum("hsd,htd->hst", q, k))
+    return jnp.einsum("hst,htd,ahd->sa", weights, v, o)
+
+
+structure("multi_head_attention", multi_head_attention, A, numbers((4, 2, 3), 27, -1, 1),
+          numbers((4, 2, 3), 28, -1, 1))
+structure("conv_transpose", lambda x, w: jax.lax.conv_general_dilated(
+    x[None, None], w[None, None, ::-1], (1,), ((1, 2),), lhs_dilation=(2,))[0, 0],
+          numbers((9,), 13, -1, 1), numbers((3,), 14, -1, 1))
+for mode in ("wrap", "edge", "reflect"):
+    structure("pool_" + mode,
+              lambda i: pool(jnp.pad(i, ((0, 0), (0, 0), (1, 1), (1, 1)), mode=mode), 3, 2, 0),
+              numbers((1, 2, 6, 5), 29, -1, 1))
 
 
 def losses(name, loss, weights, optimiser):

@@ -17,6 +17,8 @@
 #include "eindecomp/graph/gradient.hpp"
 #include "eindecomp/graph/let.hpp"
 #include "eindecomp/graph/macros.hpp"
+#include "eindecomp/graph/permutations.hpp"
+#include "eindecomp/graph/random.hpp"
 #include "eindecomp/graph/scan.hpp"
 #include "eindecomp/graph/statistics.hpp"
 #include "gradient/jax.hpp"
@@ -220,6 +222,10 @@ TEST_CASE("macros and maps") {
   MACRO(rms_norm, let<"Y">(i, j) = ein::rms_norm(j)(A(i, j), 1e-3))
   MACRO(var, let<"Y">(i) = ein::var(j)(A(i, j)))
   MACRO(norm, let<"Y">() = ein::norm(i, j)(A(i, j)))
+  MACRO(mean, let<"Y">(i) = ein::mean(j)(exp(A(i, j))))
+  MACRO(stddev, let<"Y">(j) = ein::stddev(i)(A(i, j)))
+  MACRO(compensated_sum, let<"Y">(i) = ein::compensated_sum(j)(exp(A(i, j))))
+  MACRO(pad, let<"Y">(i, j) = ein::pad(i, j)(exp(A(i, j)), {{1, 2}, {0, 3}}, 7.0))
   MACRO(select, let<"Y">(i, j) = select(A(i, j) > 0.2, exp(A(i, j)), 3.0 * A(i, j)))
   MACRO(clip, let<"Y">(i, j) = ein::clip(A(i, j), -0.5, 0.4))
   MACRO(relu_abs, let<"Y">(i, j) = relu(A(i, j)) + 2.0 * abs(A(i, j)))
@@ -228,6 +234,63 @@ TEST_CASE("macros and maps") {
   const auto K = c.input("K", {5, 4}, 7);
   const auto W = c.input("W", {5, 2}, 8);
   c.check("attention", ein::attention(A, K, W, 0.5), A, K, W);
+  Case heads;
+  const auto X = heads.input("X", {3, 4}, 1);
+  const auto WK = heads.input("WK", {4, 2, 3}, 25);
+  const auto WV = heads.input("WV", {4, 2, 3}, 26);
+  const auto WQ = heads.input("WQ", {4, 2, 3}, 27);
+  const auto WO = heads.input("WO", {4, 2, 3}, 28);
+  heads.check("multi_head_attention", ein::multi_head_attention(X, X, X, WQ, WK, WV, WO, 0.5), X,
+              WQ, WO);
+  Case dropped;
+  const auto D = dropped.input("A", {3, 4}, 1);
+  const auto U = dropped.input("U", {3, 4}, numbers(12, 24, 0, 1));
+  dropped.check("dropout", let<"Y">(i, j) = ein::dropout(exp(D(i, j)), U(i, j), 0.3), D);
+}
+
+TEST_CASE("labels in each other's place, blocks, and elements that indices select") {
+  const auto one = [](const std::string& name, const auto& statement) {
+    Case c;
+    const auto S = c.input("S", {4, 4}, 4);
+    c.check(name, statement(S), S);
+  };
+  one("symmetrize", [](auto S) { return let<"Y">(i, j) = ein::symmetrize(i, j)(exp(S(i, j))); });
+  one("antisymmetrize",
+      [](auto S) { return let<"Y">(i, j) = ein::antisymmetrize(i, j)(exp(S(i, j))); });
+  one("exchange",
+      [](auto S) { return let<"Y">(i, j) = ein::exchange(i, j)(exp(S(i, j))) * S(i, j); });
+  one("symmetric",
+      [](auto S) { return let<"Y">(i, j) = ein::symmetric(i, j)(sum(k)(S(i, k) * S(j, k))); });
+  one("antisymmetric", [](auto S) {
+    const auto P = let<"P">(i, j) = sum(k)(S(i, k) * S(k, j));
+    return let<"Y">(i, j) = ein::antisymmetric(i, j)(P(i, j) - P(j, i));
+  });
+  for (const bool concatenates : {true, false}) {
+    Case c;
+    const auto A = c.input("A", {3, 4}, 1);
+    const auto S = c.input("S", {4, 4}, 4);
+    if (concatenates) {
+      c.check("concat", let<"Y">(i, j) = ein::concat(i)(square(A(i, j)), exp(S(i, j))), A, S);
+    } else {
+      auto B = ein::blocks<double>(c.g, "B", {6, 6}, 0.0);
+      B(i + 1, j + 2) = square(A(i, j));
+      B(i + 2, j) += exp(S(i, j));
+      c.check("blocks", B.tensor(), A, S);
+    }
+  }
+  for (const bool gathers : {true, false}) {
+    Case c;
+    const auto S = c.input("S", {4, 4}, 4);
+    const auto V = c.input("v", {4}, 5);
+    const auto I = c.g.input<std::int32_t>("I", {4});
+    c.values["I"] = {3, 0, 3, 1};
+    if (gathers) {
+      c.check("gather", let<"Y">(i, j) = exp(S(I(i), j)), S);
+    } else {
+      const auto Y = let<"Y">(extent(k, 5), j) = sum(i)(where(I(i) == k, S(i, j) * V(j)));
+      c.check("scatter", Y, S, V);
+    }
+  }
 }
 
 TEST_CASE("scans") {
@@ -356,6 +419,13 @@ TEST_CASE("convolutions: stride, padding, dilation, groups, one to three dimensi
   }
   {
     Case t;
+    const auto X = t.input("X", {9}, 13);
+    const auto W = t.input("W", {3}, 14);
+    t.check("conv_transpose",
+            let<"Y">(extent(i, 18)) = sum(k)(X(zero(ein::whole(i + 1 - k, 2))) * W(k)), X, W);
+  }
+  {
+    Case t;
     const auto I = t.input("I", {2, 3, 7, 7}, 11);
     const auto F = t.input("F", {3, 1, 3, 3}, 15);
     t.check("conv_groups",
@@ -425,6 +495,18 @@ TEST_CASE("pools and other computed indices") {
             let<"Y">(b, c, extent(y, 3), extent(x, 3)) =
                 max(r, s)(I(b, c, 2 * y + extent(r, 2), 2 * x + extent(s, 2))),
             I);
+  }
+  for (const auto& [name, boundary] :
+       {std::pair("wrap", ein::Boundary::periodic), std::pair("edge", ein::Boundary::clamp),
+        std::pair("reflect", ein::Boundary::reflect)}) {
+    const auto at = [boundary = boundary](const auto& index) {
+      return ein::expr::with_boundary(index, boundary);
+    };
+    Case t;
+    const auto I = t.input("I", {1, 2, 6, 5}, 29);
+    const auto Y = let<"Y">(b, c, extent(y, 3), extent(x, 3)) =
+        max(r, s)(I(b, c, at(2 * y + extent(r, 3) - 1), at(2 * x + extent(s, 3) - 1)));
+    t.check(std::string("pool_") + name, Y, I);
   }
   const auto square = [](const std::string& name, const auto& statement) {
     Case c;
