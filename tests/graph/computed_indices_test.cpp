@@ -7,6 +7,7 @@
 
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "eindecomp/expr/algebra.hpp"
@@ -127,6 +128,24 @@ TEST_CASE("the builder takes computed indices as data") {
   CHECK(ein::formula(g.graph(), B.vertex()).view() ==
         "X(i,j) = sum[r] mul(Z(whole(i - r + 1, 2),periodic(j - 1)), W(r))");
   CHECK(B.vertex() == X.vertex());
+  CHECK(
+      message_of([&] {
+        builder.statement<ein::Mul, ein::Sum, float, float>(
+            "C", {{any(Z), {}, {IndexSpec::of({}, 3), IndexSpec::of({}, 2)}}, {any(W), {"r"}}},
+            ein::LabelStrings{"r"});
+      })
+          .find("operand Z(3,2) has no label (a computed index takes one at least); write 0 * i + "
+                "3 for index 3") != std::string::npos);
+  const auto V = g.input<float>("V", {9, 9, 9});
+  const auto three = [](std::string_view x, std::string_view y, std::string_view z) {
+    return IndexSpec::of({{x, 1, 2}, {y, 1, 2}, {z, 1, 2}});
+  };
+  CHECK(message_of([&] {
+          builder.statement<ein::Identity, ein::Sum, float>(
+              "D",
+              {{any(V), {}, {three("a", "b", "c"), three("d", "e", "f"), three("g", "h", "i")}}},
+              ein::LabelStrings{"a"});
+        }).find("has 9 labels (the limit is 8); write a part of it") != std::string::npos);
 }
 
 TEST_CASE("strings have computed indices in parentheses") {

@@ -216,6 +216,10 @@ TEST_CASE("what is no file of safetensors is refused in one sentence that begins
                  }),
                  "two tensors are called W"));
   CHECK(contains(message_of([&] {
+                   write_safetensors(file.path(), {{stored<float>("__metadata__", {1}, {1})}, {}});
+                 }),
+                 "a tensor is called __metadata__ (the format has texts under that name)"));
+  CHECK(contains(message_of([&] {
                    write_safetensors("/nowhere/at/all", {{twice}, {}});
                  }),
                  "cannot write tensors to /nowhere/at/all"));
