@@ -8,8 +8,10 @@
 #include <complex>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <typeindex>
 #include <vector>
 
 #include "eindecomp/graph/gradient.hpp"
@@ -17,6 +19,7 @@
 #include "eindecomp/graph/macros.hpp"
 #include "eindecomp/graph/masks.hpp"
 #include "eindecomp/graph/print.hpp"
+#include "eindecomp/graph/scan.hpp"
 #include "eindecomp/graph/statistics.hpp"
 #include "gradient/jax.hpp"
 #include "support/messages.hpp"
@@ -65,6 +68,16 @@ struct Length {
   static double identity() { return 0; }
   double operator()(double x, double y) const { return std::hypot(x, y); }
   [[nodiscard]] double derivative(double x, double length) const { return x / length; }
+};
+/// An element of a type of its own, and functors to and from it.
+struct Pair {
+  double first, second;
+};
+struct Paired {
+  Pair operator()(double x) const { return {x, x}; }
+};
+struct First {
+  double operator()(const Pair& pair) const { return pair.first; }
 };
 struct SilentSum {
   static constexpr bool commutative_monoid = true;
@@ -219,6 +232,28 @@ TEST_CASE("stop_gradient takes a tensor or an expression for a constant, where i
   CHECK(Z.vertex() != S.vertex());
 }
 
+TEST_CASE("16 equal layers and their gradients have the kernels of two layers and theirs") {
+  const auto kernels_of = [](int layers) {
+    LoopProgram g;
+    std::vector<ein::Symbol<double, 2, LoopProgram::Backend>> weights;
+    auto x = g.input<double>("X", {3, 4});
+    for (int layer = 0; layer < layers; ++layer) {
+      weights.push_back(g.input<double>("W" + std::to_string(layer), {4, 4}));
+      const auto H = let("H" + std::to_string(layer))(i, k) =
+          ein::tanh(sum(j)(x(i, j) * weights.back()(j, k)));
+      x = let("X" + std::to_string(layer))(i, j) = x(i, j) + softmax(j)(H(i, j));
+    }
+    const auto loss = let<"loss">() = sum(i, k)(ein::square(x(i, k)));
+    CHECK(ein::gradient(loss, weights).size() == weights.size());
+    std::set<std::type_index> kernels;
+    for (const auto& launcher : g.launchers()) kernels.insert(launcher.target_type());
+    return kernels;
+  };
+  const auto few = kernels_of(2);
+  CHECK(few.size() > 10);
+  CHECK(kernels_of(16) == few);
+}
+
 TEST_CASE("casts pass gradients on in the operand's type") {
   LoopProgram g;
   const auto F = g.input<float>("F", {2});
@@ -338,6 +373,47 @@ TEST_CASE("cotangents of products in windows of 8 labels are not written one by 
   const ein::VertexId before = once.graph().size();
   (void)ein::gradient(let<"product">() = sum(b, c, d, e)(products(b, c, d, e)), many);
   for (ein::VertexId n = before; n < once.graph().size(); ++n) CHECK(once.graph()[n].rank() <= 8);
+}
+
+TEST_CASE(
+    "ties: windows share evenly, long scans pass by pass, and an index is that of the first") {
+  LoopProgram g;
+  const auto X = g.input<double>("X", {1, 4});
+  const auto E = g.input<double>("E", {5});
+  const auto G = g.input<double>("G", {5});
+  const auto first = let<"first">(i) = X(i, ein::argmax(j)(X(i, j)));
+  const auto all = let<"all">(i) = max(j)(X(i, j));
+  const auto by_first = ein::gradient(let<"one">() = sum(i)(first(i)), X);
+  const auto by_all = ein::gradient(let<"even">() = sum(i)(all(i)), X);
+  const auto by_scan = ein::vjp(let<"scan">(i) = ein::scan<ein::Max>(i)(E(i)), G, E);
+  const LoopRun run(
+      g, {{"X", {1, 2, 2, 2}}, {"E", std::vector<double>(5, 1.0)}, {"G", {0, 0, 0, 0, 1}}});
+  CHECK(run.of(by_first) == std::vector<double>{0, 1, 0, 0});
+  CHECK(run.of(by_all) == std::vector<double>{0, 1.0 / 3, 1.0 / 3, 1.0 / 3});
+  CHECK(run.of(by_scan) == std::vector<double>{0.5, 0.125, 0.125, 0.125, 0.125});
+}
+
+TEST_CASE("a function has another's derivative beside it, which stands for none") {
+  LoopProgram g;
+  const auto X = g.input<double>("X", {3});
+  const auto f = let<"f">(i) = floor(X(i));
+  const auto h = let<"h">(i) = ein::square(X(i));
+  const auto Y = let<"Y">(i) = ein::stop_gradient(f)(i) + (h(i) - ein::stop_gradient(h)(i));
+  const auto dX = ein::gradient(let<"loss">() = sum(i)(Y(i)), X);
+  const LoopRun run(g, {{"X", {1.25, -0.5, 2}}});
+  CHECK(run.of(Y) == std::vector<double>{1, -1, 2});
+  CHECK(run.of(dX) == std::vector<double>{2.5, -1, 4});
+}
+
+TEST_CASE("the derivatives of roundings and of the sign are 0") {
+  LoopProgram g;
+  const auto X = g.input<double>("X", {3});
+  const auto whole = let<"whole">(i) = floor(X(i)) + ceil(X(i)) + round(X(i)) + sign(X(i));
+  const auto dX = ein::gradient(let<"loss">() = sum(i)(whole(i) * X(i)), X);
+  const LoopRun run(g, {{"X", {1.25, -0.5, 2}}});
+  CHECK(run.of(dX) == std::vector<double>{1 + 2 + 1 + 1, -1 - 1, 2 + 2 + 2 + 1});
+  CHECK(contains(message_of([&] { (void)ein::gradient(let<"only">() = sum(i)(whole(i)), X); }),
+                 "is 0 everywhere"));
 }
 
 TEST_CASE("derivatives by what passes through integers are 0") {
@@ -580,10 +656,45 @@ TEST_CASE("what cannot be differentiated is refused in one sentence, and nothing
   CHECK(contains(message_here([&] { (void)ein::gradient(scattered, X); }),
                  "leads through statement least, which aggregates by min what index tensors select "
                  "(only sums of that are differentiated)"));
+  const auto selected = let<"selected">() = sum(i)(ein::square(abs(Z(N(i)))));
+  CHECK(contains(message_here([&] { (void)ein::gradient(selected, Z); }),
+                 "which selects elements that are neither float nor double (only those are "
+                 "differentiated where index tensors select)"));
+  const auto pairs = let<"pairs">(i) = ein::map(Paired{}, X(i));
+  const auto firsts = let<"firsts">() = sum(i)(ein::map(First{}, pairs(i)));
+  CHECK(contains(message_here([&] { (void)ein::gradient(firsts, X); }),
+                 "leads through statement firsts, which has elements of a type of its own "
+                 "(derivatives are of floating-point and complex numbers)"));
   Program h;
   const auto far = h.input<double>("far", {4});
   CHECK(contains(message_here([&] { (void)ein::gradient(loss, far); }),
                  "tensor far, by which a loss is differentiated, belongs to another program"));
+}
+
+TEST_CASE("derivatives of more than 8 tensors, or at indices of more than 4 labels, are refused") {
+  Program g;
+  const auto X = g.input<double>("X", {7, 4});
+  const auto N = g.input<std::int32_t>("N", {4});
+  const auto factors = [&] { return X(0, i) * X(1, i) * X(2, i) * X(3, i) * X(4, i) * X(5, i); };
+  const auto most = let<"most">() = ein::log_sum_exp(i)(factors() * X(6, i));
+  CHECK(contains(message_here([&] { (void)ein::gradient(most, X); }),
+                 "the derivative of statement most reads 9 tensors (the limit is 8); write a part "
+                 "of it as a statement of its own"));
+  const auto sent = let<"sent">(ein::extent(v, 3)) = sum(i)(where(N(i) == v, exp(factors())));
+  const auto all = let<"all">() = sum(v)(ein::square(sent(v)));
+  CHECK(contains(message_here([&] { (void)ein::gradient(all, X); }),
+                 "leads through statement sent, which has a derivative of more than 8 tensors and "
+                 "values of labels; write a part of it as a statement of its own"));
+  // Whichever label is computed from the element's and the others, V is read at five.
+  const auto S = g.input<double>("S", {9});
+  const auto V = g.input<double>("V", {7, 3, 3, 3});
+  const auto windows = let<"windows">(a) =
+      sum(b, c, d, f)(S(a + b + c + d) * V(a + f, b + f, c + f, d + ein::extent(f, 2)));
+  const auto squares = let<"squares">() = sum(a)(ein::square(windows(a)));
+  CHECK(contains(message_here([&] { (void)ein::gradient(squares, S); }),
+                 "the derivative of statement windows needs an index that is computed from more "
+                 "than 4 labels; write the part of the statement that has it as a statement of "
+                 "its own"));
 }
 
 TEST_CASE("a program is differentiated as often as its type says") {
