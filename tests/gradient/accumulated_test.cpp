@@ -271,6 +271,7 @@ TEST_CASE("a trainer that was moved goes on with its microbatches and metrics") 
 
 TEST_CASE("what is no step of microbatches is refused") {
   InParts t(6);
+  const auto moved = let<"moved">(b, i) = 2.0 * t.net.X(b, i);
   const auto updates =
       ein::minimise(t.net.loss, networks::weights_of(t.net), ein::Accumulated{ein::Sgd{}, 2});
   const auto plan = t.plan(updates);
@@ -288,6 +289,20 @@ TEST_CASE("what is no step of microbatches is refused") {
                                                  }()});
   CHECK(contains(message_of([&] { ein::Trainer(without_sums, MPI_COMM_WORLD, Space(), updates); }),
                  "the plan does not carry loss.sum' to loss.sum"));
+  const auto with_others = ein::decompose(t.g, {.workers = t.world.size, .carry = [&] {
+                                                  auto carry = updates.carry();
+                                                  carry.push_back({moved.name(), t.net.X.name()});
+                                                  return carry;
+                                                }()});
+  CHECK(contains(message_of([&] { ein::Trainer(with_others, MPI_COMM_WORLD, Space(), updates); }),
+                 "the plan carries moved to X besides what an Accumulated optimiser updates (a "
+                 "step is several runs); carry updates.carry() alone"));
+  auto crossing = plan;
+  const ein::VertexId begin = updates.accumulation.begin;
+  crossing.steps = {{.first = begin - 1, .last = begin}};
+  CHECK(contains(message_of([&] { (void)ein::step_plans(crossing, updates); }),
+                 "go from the gradients into the update (which runs once for all microbatches); "
+                 "let them end before"));
   const auto late = let<"late">(j) = 2.0 * t.net.B1(j);
   const auto longer = t.plan(updates);
   CHECK(contains(message_of([&] { ein::Trainer(longer, MPI_COMM_WORLD, Space(), updates); }),

@@ -284,6 +284,17 @@ TEST_CASE("training that is resumed equals training that was not interrupted, bi
   const auto v = on_host(whole.gather(t.net.W1));
   for (std::size_t n = 0; n < v.size(); ++n) CHECK(w.data()[n] == v.data()[n]);
 
+  // From the beginning, by a program and a plan that were made again.
+  Trained<networks::Perceptron, double> second;
+  const auto same =
+      ein::minimise(second.net.loss, networks::weights_of(second.net), ein::Adam{.decay = 0.03});
+  const auto same_plan = second.plan(same);
+  ein::Trainer repeated(same_plan, MPI_COMM_WORLD, Space(), same);
+  repeated.start(second.first());
+  CHECK(ein::fit(repeated, options, [&](Extent) { return second.data(); }));
+  CHECK(again == end);
+  CHECK(repeated.loss() == whole.loss());
+
   // By another plan the bits may be others, the numbers are not.
   const auto other = t.plan(updates, "data_parallel", 2 * t.world.size);
   ein::Trainer elsewhere(other, MPI_COMM_WORLD, Space(), updates);
@@ -482,6 +493,11 @@ TEST_CASE("a trainer says what is wrong, on all ranks alike") {
   CHECK(contains(message_of([&] { (void)trainer.gather(t.net.X); }), "tensor X is not trained"));
   ein::Checkpoint made = trainer.checkpoint();
   CHECK(made.tensors.size() == (t.world.rank == 0 ? 6U : 0U));
+  ein::Checkpoint backwards = made;
+  backwards.steps = -1;
+  CHECK(contains(message_of([&] { trainer.resume(backwards); }),
+                 "a checkpoint of -1 steps is to be resumed (none was taken backwards); resume one "
+                 "that a trainer made"));
   if (t.world.rank == 0) made.tensors[1].bound = {4, 2};
   CHECK(contains(message_of([&] { trainer.resume(made); }),
                  "rank 0 of " + std::to_string(t.world.size) +
