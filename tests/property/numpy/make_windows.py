@@ -57,6 +57,9 @@ def cases():
     # The stem of ResNet, the first layer of AlexNet, dilation, padding wider than the filter.
     yield "conv_7_2_3", convolution(image, values((2, 3, 7, 7), 1), (2, 2), ((3, 3), (3, 3)), (1, 1))
     yield "conv_5_4_2", convolution(image, values((2, 3, 5, 5), 1), (4, 4), ((2, 2), (2, 2)), (1, 1))
+    # That layer's own window, on an image as wide as none of the sizes above divides.
+    yield "conv_11_4_2", convolution(
+        values((1, 1, 65, 11), 0), values((2, 1, 11, 11), 1), (4, 4), ((2, 2), (2, 2)), (1, 1))
     yield "conv_dilated", convolution(
         image, values((2, 3, 3, 3), 1), (1, 1), ((2, 2), (2, 2)), (2, 2))
     yield "conv_wide_padding", convolution(
@@ -85,7 +88,30 @@ def cases():
     yield "one_hot", jax.nn.one_hot(numpy.asarray(x, "int32"), 4)
     yield "taken", m[numpy.arange(9) % 6]
     yield "cumsum", numpy.cumsum(m, axis=0)
+    # Times the number of elements, so that they are whole.
+    yield "average_pooling", 4 * m.reshape(3, 2, 4, 2).mean(axis=(1, 3))
+    yield "var", 64 * m.var(axis=1)
+    yield "sliding_windows", numpy.lib.stride_tricks.sliding_window_view(m, 3, axis=0)
+    yield "cumprod", numpy.cumprod(m, axis=1)
+    yield from index_tensors()
     yield from blocks()
+
+
+def index_tensors():
+    """What is read and written at indices that another tensor has."""
+    m = values((6, 8), 0)
+    along = values((6, 5), 1).astype(int)
+    rows = values((9,), 0).astype(int)
+    to = values((6,), 0).astype(int)
+    yield "gathered", m[rows % 6]
+    yield "take_along_axis", numpy.take_along_axis(m, along % 8, axis=1)
+    added = numpy.zeros((5, 8))
+    numpy.add.at(added, to % 5, m)
+    yield "added_at", added
+    most = numpy.full((5, 8), -9)
+    numpy.maximum.at(most, to % 5, m.astype(int))
+    yield "maximum_at", most
+    yield "bincount", numpy.bincount(rows % 6, minlength=7)
 
 
 def blocks():

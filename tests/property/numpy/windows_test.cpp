@@ -2,11 +2,15 @@
 //
 // Slices, windows, convolutions and blocks as NumPy, SciPy and JAX have them, on all ranks.
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "eindecomp/graph/blocks.hpp"
 #include "eindecomp/graph/concat.hpp"
+#include "eindecomp/graph/scan.hpp"
+#include "eindecomp/graph/statistics.hpp"
 #include "property/numpy/numpy_check.hpp"
 #include "property/numpy/windows.hpp"
 #include "property/typed_run.hpp"
@@ -75,9 +79,37 @@ class Windows {
       CAPTURE(options.workers);
       check_run(m_harness, property::shared_plan(m_harness.program, options), m_rank);
     }
+    // Along images, filters and rows, as convolutions are cut, and two of them at once: into four
+    // parts at most.
+    if (m_ranks > 4 && !all) return;
+    cut({"b"});
+    cut({"o"});
+    cut({"y"});
+    cut({"b", "y"});
   }
 
  private:
+  /// Halves labels in all statements that have them, if one has them all.
+  void cut(const std::vector<std::string>& labels) {
+    const ein::EinGraph& graph = m_harness.program.graph();
+    ein::DecomposeOptions options{.workers = 4, .ranks = m_ranks, .strategy = "by_hand"};
+    bool all = false;
+    for (const ein::Vertex& v : graph.vertices) {
+      if (v.is_input()) continue;
+      std::vector<ein::LabelParts> parts;
+      for (std::size_t l = 0; l < v.labels.size(); ++l) {
+        const std::string label = graph.labels[ein::to_index(v.labels[l])].name;
+        const bool is_cut = std::find(labels.begin(), labels.end(), label) != labels.end();
+        if (is_cut && v.extents[l] > 1) parts.push_back({label, 2});
+      }
+      all = all || parts.size() == labels.size();
+      options.by_hand.push_back({v.name, parts});
+    }
+    if (!all) return;
+    CAPTURE(labels);
+    check_run(m_harness, property::shared_plan(m_harness.program, options), m_rank);
+  }
+
   property::RunHarness m_harness;
   int m_rank = 0;
   int m_ranks = 1;
@@ -112,6 +144,11 @@ TEST_CASE("slices and differences") {
   {
     Windows t;
     const auto m = t.input({6, 8}, 0);
+    t.expect("sliding_windows", let<"Y">(i, j, k) = 1.0 * m(i + extent(k, 3), j));
+  }
+  {
+    Windows t;
+    const auto m = t.input({6, 8}, 0);
     t.expect("diff", let<"Y">(extent(i, 5), j) = m(i + 1, j) - m(zero(i), j));
   }
 }
@@ -138,6 +175,9 @@ TEST_CASE("filters of images") {
   filter("maximum_filter", [](const auto& m, const auto&) {
     return let<"Y">(y, x) = max(r, s)(m(y + extent(r, 3) - 1, x + extent(s, 5) - 2));
   });
+  filter("average_pooling", [](const auto& m, const auto&) {
+    return let<"Y">(y, x) = 4.0 * ein::mean(r, s)(m(2 * y + extent(r, 2), 2 * x + extent(s, 2)));
+  });
   filter("laplace", [](const auto& m, const auto&) {
     return let<"Y">(y, x) = m(zero(y - 1), x) + m(zero(y + 1), x) + m(y, zero(x - 1)) +
                             m(y, zero(x + 1)) - 4.0 * m(y, x);
@@ -159,6 +199,13 @@ TEST_CASE("convolutions of networks") {
     return let<"Y">(b, o, y, x) =
                sum(c, r, s)(X(b, c, 4 * y + r - 2, 4 * x + s - 2) * W(o, c, r, s));
   });
+  {
+    Windows t;
+    const auto X = t.input({1, 1, 65, 11}, 0);
+    const auto W = t.input({2, 1, 11, 11}, 1);
+    t.expect("conv_11_4_2", let<"Y">(b, o, y, x) = sum(
+                                c, r, s)(X(b, c, 4 * y + r - 2, 4 * x + s - 2) * W(o, c, r, s)));
+  }
   layer("conv_dilated", {2, 3, 3, 3}, [](const auto& X, const auto& W) {
     return let<"Y">(b, o, y, x) =
                sum(c, r, s)(X(b, c, y + 2 * r - 2, x + 2 * s - 2) * W(o, c, r, s));
@@ -255,6 +302,44 @@ TEST_CASE("labels as values") {
   Windows t;
   const auto x = t.input({9}, 0);
   t.expect("one_hot", let<"Y">(b, extent(v, 4)) = 1.0 * (x(b) == v));
+}
+
+TEST_CASE("running sums and products, and variances") {
+  const auto expect = [](const char* name, const auto& write) {
+    Windows t;
+    const auto m = t.input({6, 8}, 0);
+    t.expect(name, write(m));
+  };
+  expect("cumsum", [](const auto& m) { return let<"Y">(i, j) = ein::cumsum(i)(m(i, j)); });
+  expect("cumprod", [](const auto& m) { return let<"Y">(i, j) = ein::cumprod(j)(m(i, j)); });
+  expect("var", [](const auto& m) { return let<"Y">(i) = 64.0 * ein::var(j)(m(i, j)); });
+}
+
+TEST_CASE("index tensors") {
+  const auto index = [](const auto& element, int extent) {
+    return cast<std::int64_t>(element) % extent;
+  };
+  const auto gather = [](const char* name, const Extent(&bound)[2], int operand,
+                         const auto& write) {
+    Windows t;
+    const auto m = t.input({6, 8}, 0);
+    const auto n = t.input(bound, operand);
+    t.expect(name, write(m, n));
+  };
+  gather("gathered", {9, 1}, 0,
+         [&](const auto& m, const auto& n) { return let<"Y">(b, j) = m(index(n(b, 0), 6), j); });
+  gather("take_along_axis", {6, 5}, 1,
+         [&](const auto& m, const auto& n) { return let<"Y">(i, k) = m(i, index(n(i, k), 8)); });
+  gather("added_at", {6, 1}, 0, [&](const auto& m, const auto& n) {
+    return let<"Y">(extent(v, 5), j) = sum(e)(ein::where(index(n(e, 0), 5) == v, m(e, j)));
+  });
+  gather("maximum_at", {6, 1}, 0, [&](const auto& m, const auto& n) {
+    const auto Z = let<"Z">(extent(v, 5), j) = max(e)(ein::where(index(n(e, 0), 5) == v, m(e, j)));
+    return let<"Y">(v, j) = max(Z(v, j), -9.0);
+  });
+  gather("bincount", {9, 1}, 0, [&](const auto&, const auto& n) {
+    return let<"Y">(extent(v, 7)) = sum(e)(ein::where(index(n(e, 0), 6) == v, 1));
+  });
 }
 
 TEST_CASE("tensors put together") {
