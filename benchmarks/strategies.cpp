@@ -64,7 +64,11 @@ class Inputs {
   std::vector<ein::Binding<Space>> m_bindings;
 };
 
-using Fill = std::function<void(Inputs&)>;
+/// What gives a program's inputs memory, and which of its results are inputs of the next run.
+struct Fill : std::function<void(Inputs&)> {
+  using std::function<void(Inputs&)>::function;
+  std::vector<ein::CarriedTensor> carry = {};
+};
 
 /// A program that was written: its plans, and what gives its inputs memory.
 struct Written {
@@ -122,11 +126,13 @@ Workload training(std::string name, const ein::FeedForward& net) {
   return workload<ein::DifferentiableProgram>(std::move(name),
                                               [=](ein::DifferentiableProgram& g) -> Fill {
                                                 const auto t = ein::feed_forward_training(g, net);
-                                                return [t](Inputs& inputs) {
+                                                Fill fill = [t](Inputs& inputs) {
                                                   inputs.add(t.input).add(t.target);
                                                   for (const auto& update : t.updates)
                                                     inputs.add(update.weight);
                                                 };
+                                                fill.carry = t.carry();
+                                                return fill;
                                               });
 }
 
@@ -134,7 +140,7 @@ Workload training(std::string name, const ein::ConvolutionalNet& net) {
   return workload<ein::DifferentiableProgram>(
       std::move(name), [=](ein::DifferentiableProgram& g) -> Fill {
         const auto t = ein::convolutional_training(g, net);
-        return [t](Inputs& inputs) {
+        Fill fill = [t](Inputs& inputs) {
           const ein::EinGraph& graph = t.input.state()->graph;
           const auto add = [&](const ein::AnySymbol& tensor) {
             using Images = std::decay_t<decltype(t.input)>;
@@ -147,6 +153,8 @@ Workload training(std::string name, const ein::ConvolutionalNet& net) {
           add(t.target);
           for (const auto& update : t.updates) add(update.weight);
         };
+        fill.carry = t.carry();
+        return fill;
       });
 }
 
@@ -279,7 +287,8 @@ std::vector<std::unique_ptr<Candidate>> candidates(const Written& program, int r
   std::vector<std::unique_ptr<Candidate>> found;
   for (const ein::Strategy& strategy : ein::list_strategies()) {
     if (strategy.name == "by_hand" || !strategy.finds_roles(program.graph)) continue;
-    const Plan plan = program.decompose({.workers = size, .strategy = std::string(strategy.name)});
+    const Plan plan = program.decompose(
+        {.workers = size, .strategy = std::string(strategy.name), .carry = program.fill.carry});
     const bool known = std::ranges::any_of(found, [&](const auto& other) {
       const ein::Placement& placement = other->plan().placement;
       return placement.mesh == plan.placement.mesh && placement.calls == plan.placement.calls &&
