@@ -121,6 +121,33 @@ TEST_CASE("boxes of datasets are read, of every layout, type and order of bytes"
   CHECK(Hdf5File(path, "words").shape() == StoredShape{element_type<std::int64_t>(), {6, 4}});
 }
 
+TEST_CASE("a dataset is read as a whole into this process") {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "x.h5").string();
+  const auto message = [&](const char* dataset) {
+    return message_of([&] { (void)read_hdf5(path, dataset); });
+  };
+  CHECK(contains(message("f4"), path + ": f4: there is no such file"));
+  {
+    const Hdf5Written made(path);
+    made.dataset("f4", H5T_IEEE_F32BE);
+    made.dataset("bytes", H5T_STD_U8LE, true);
+    made.dataset("text", H5T_C_S1, false, {2});
+  }
+  const StoredTensor x = read_hdf5(path, "f4");
+  CHECK(x.name == "f4");
+  CHECK(x.bound == std::vector<Extent>{6, 4});
+  REQUIRE(x.elements<float>().size() == 24);
+  for (std::size_t n = 0; n < 24; ++n) CHECK(x.elements<float>()[n] == static_cast<float>(n));
+  const StoredTensor bytes = read_hdf5(path, "bytes");
+  CHECK(bytes.bound == x.bound);
+  CHECK(bytes.elements<std::int32_t>()[23] == 23);
+  CHECK(contains(message("f8"), path + ": f8: the file has no such dataset"));
+  CHECK(contains(message("text"), "its elements are of a type that no tensor has"));
+  CHECK(contains(message_of([&] { (void)x.elements<double>(); }),
+                 "tensor f4 is of float and is read as double"));
+}
+
 TEST_CASE("datasets are written box by box, and read by the library") {
   const TemporaryFolder folder;
   const std::string path = (folder / "x.h5").string();

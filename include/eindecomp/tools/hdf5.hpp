@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Tensors in HDF5 files, for bind_file() and save() of run/tensor_files.hpp. Needs the HDF5
-/// library (1.10 or newer), parallel or not: every process reads by itself, and writes elements to
-/// the place that the library gave them.
+/// Tensors in HDF5 files, for bind_file() and save() of run/tensor_files.hpp, or read into this
+/// process. Needs the HDF5 library (1.10 or newer), parallel or not: every process reads by itself,
+/// and writes elements to the place that the library gave them.
 #pragma once
 
 #include <hdf5.h>
@@ -21,6 +21,7 @@
 #include "eindecomp/core/text.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/element.hpp"
+#include "eindecomp/graph/stored_tensor.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/tensor_file.hpp"
 #include "eindecomp/tools/file_boxes.hpp"
@@ -301,5 +302,20 @@ class Hdf5File final : public tools::DenseFile<TensorFile> {
 
   std::string m_dataset;
 };
+
+/// Reads a dataset of an HDF5 file, `read_hdf5("run.h5", "x")`, the elements in row-major order.
+/// The tensor is called as the dataset. Unsigned bytes are read as 32-bit integers.
+/// \throws Error, which begins with path and dataset, if there is no such file or dataset, or it
+///   has elements that Hdf5File does not have.
+[[nodiscard]] inline StoredTensor read_hdf5(const std::filesystem::path& path,
+                                            const std::string& dataset) {
+  const Hdf5File file(path, dataset);
+  const StoredShape shape = file.shape();
+  const Box whole = Box::whole(shape.bound);
+  StoredTensor tensor{Text(dataset), shape.element, shape.bound, {}};
+  tensor.bytes.resize(static_cast<std::size_t>(whole.size() * shape.element.bytes));
+  file.read(shape, whole, tensor.bytes.data());
+  return tensor;
+}
 
 }  // namespace eindecomp
