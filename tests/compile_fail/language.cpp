@@ -105,6 +105,8 @@ void statements() {
   EITHER(((void)ein::einsum<"...ij,jk->ik">(X, W)), ((void)ein::einsum<"ij,jk->ik">(X, W)));
   // refused: index "(i+)" in "(i+)j,jk->ik" is no sum of up to 4 labels and integers
   EITHER(((void)ein::einsum<"(i+)j,jk->ik">(X, W)), ((void)ein::einsum<"ij,jk->ik">(X, W)));
+  // refused: "periodic(" in "periodic(i-1)j->ij" is no part of a string (strings have no
+  EITHER(((void)ein::einsum<"periodic(i-1)j->ij">(X)), ((void)ein::einsum<"(i-1)j->ij">(X)));
   // refused: index "(k+1)" in "ij,jk->i(k+1)" is of the output
   EITHER(((void)ein::einsum<"ij,jk->i(k+1)">(X, W)), ((void)ein::einsum<"ij,jk->ik">(X, W)));
   // refused: "ij,jk->ik" has 2 operands and is given 1

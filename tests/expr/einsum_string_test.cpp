@@ -114,6 +114,13 @@ static_assert(understood("(a+b+c+d+e)").view().starts_with("index \"(a+b+c+d+e)\
 static_assert(understood("(99999999999999y)").view().starts_with("index \"(99999999999999y)\""));
 static_assert(understood("i->(i+1)") ==
               "index \"(i+1)\" in \"i->(i+1)\" is of the output; an output has labels");
+static_assert(understood("periodic(i-1)j->ij") ==
+              "\"periodic(\" in \"periodic(i-1)j->ij\" is no part of a string (strings have no "
+              "boundaries, divisors or extents); write the expression, X(periodic(...), ...)");
+static_assert(understood("jzero(i+1)").view().starts_with("\"zero(\" in"));
+static_assert(understood("whole(i,2)").view().starts_with("\"whole(\" in"));
+static_assert(understood("extent(r)").view().starts_with("\"extent(\" in"));
+static_assert(understood("clap(i)->clapi") == "clapi->clapi");
 static_assert(understood("i)->i").view().starts_with("character ')' at position 1"));
 static_assert(ein::expr::computed_index_fault("ij,jk->ik").empty());
 static_assert(

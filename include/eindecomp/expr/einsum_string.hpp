@@ -41,6 +41,15 @@ namespace expr {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
+/// The word of the language that a text ends with, which says how an expression computes an index;
+/// empty if there is none.
+[[nodiscard]] constexpr std::string_view index_word(std::string_view text) {
+  for (const std::string_view word : {"zero", "periodic", "clamp", "reflect", "whole", "extent"}) {
+    if (text.ends_with(word)) return word;
+  }
+  return {};
+}
+
 /// NumPy's implicit output: labels that appear once, in alphabetical order (upper case first).
 [[nodiscard]] constexpr LabelNames implicit_output(const std::vector<LabelNames>& operands) {
   LabelNames once;
@@ -115,7 +124,8 @@ namespace expr {
 }  // namespace expr
 
 /// Parses "ij,jk->ik" or, with NumPy's implicit output, "ij,jk". Labels are single letters, spaces
-/// are skipped, there is no ellipsis. An index of an operand may be computed, "(2y+r-1)".
+/// are skipped, there is no ellipsis. An index of an operand may be computed, "(2y+r-1)"; labels
+/// before it that are a word of the language, "periodic(i-1)", are a fault.
 [[nodiscard]] constexpr ParsedEinsum parse_einsum(std::string_view text) {
   ParsedEinsum parsed;
   const Text in_text = Text(" in \"") + text + "\"";
@@ -135,6 +145,13 @@ namespace expr {
       current.push_back(text.substr(i, 1));
       indices.push_back({1, {c}, {1}});
     } else if (c == '(') {
+      if (const std::string_view word = expr::index_word(text.substr(0, i)); !word.empty()) {
+        parsed.fault = Text("\"") + word + "(\"" + in_text +
+                       " is no part of a string (strings have no boundaries, divisors or "
+                       "extents); write the expression, X(" +
+                       word + "(...), ...)";
+        return parsed;
+      }
       // Not by find(), which g++ 12 takes for no constant under sanitizers.
       std::size_t end = i;
       while (end < text.size() && text[end] != ')') ++end;
