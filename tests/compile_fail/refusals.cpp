@@ -38,6 +38,12 @@ struct Any {
     return static_cast<double>((xs + ...));
   }
 };
+/// A sum of one's own, whose identity nobody else knows.
+struct OwnSum {
+  static constexpr bool commutative_monoid = true;
+  static constexpr double identity() { return 0; }
+  constexpr double operator()(double a, double b) const { return a + b; }
+};
 struct LogGamma {
   double operator()(double x) const { return std::lgamma(x); }
 };
@@ -155,9 +161,12 @@ void statements() {
          (let<"P9">(i, j) = softmax(j, j <= i)(X(i, j))));
   // refused: a scan goes along a label that the expression lacks; scan along one that it has
   EITHER((let<"P4">(i, j) = cumsum(k)(X(i, j))), (let<"P4">(i, j) = cumsum(j)(X(i, j))));
-  // refused: a scan by an aggregation whose identity is none of 0, 1 and the least and the greatest
+  // refused: a scan by another aggregation than Sum, CompensatedSum, Prod, Min, Max, And, Or and
   EITHER((let<"P5">(i) = ein::scan<ein::ArgMax>(i)(X3(i))),
          (let<"P5">(i) = ein::scan<ein::Max>(i)(X3(i))));
+  // refused: a scan by another aggregation than Sum, CompensatedSum, Prod, Min, Max, And, Or and
+  EITHER((let<"P5a">(i) = ein::scan<user::OwnSum>(i)(X3(i))),
+         (let<"P5a">(i) = ein::scan<ein::CompensatedSum>(i)(X3(i))));
   // refused: a scan by what is no aggregation; name one, as in scan<Sum>(j), scan<Prod>(j)
   EITHER((let<"P6">(i) = ein::scan<ein::Mul>(i)(X3(i))),
          (let<"P6">(i) = ein::scan<ein::Prod>(i)(X3(i))));
@@ -281,6 +290,7 @@ void packed() {
   ein::PlanProgram g;
   const auto S = ein::packed_symmetric<double>(g, "S", {5, 5});
   const auto X = g.input<double>("X", {5, 5});
+  [[maybe_unused]] const auto I = g.input<std::int32_t>("I", {3});
   // refused: a packed tensor has two dimensions that are exchanged, and at most 8
   EITHER((void)ein::packed_symmetric<double>(g, "V", {5}),
          (void)ein::packed_symmetric<double>(g, "V", {5, 5, 4}));
@@ -288,6 +298,8 @@ void packed() {
   EITHER((let<"Y">(i) = 2.0 * S(i, i)), (let<"Y">(i, j) = 2.0 * S(i, j)));
   // refused: a packed tensor is read at a computed index; write it as a whole one first,
   EITHER((let<"Z">(i, j) = X(i, j) * S(i + 1, j)), (let<"F">(i, j) = S(i, j)));
+  // refused: a packed tensor is read at a computed index; write it as a whole one first,
+  EITHER((let<"Z1">(b, j) = 1.0 * S(I(b), j)), (let<"F1">(i, j) = S(i, j)));
   // refused: a packed tensor that is there is assigned to (a statement makes a tensor of its own)
   EITHER(S(i, j) = X(i, j), (ein::packed_symmetric("T")(i, j) = S(i, j)));
   // refused: a tensor is symmetric in one label; name two

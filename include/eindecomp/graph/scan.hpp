@@ -41,8 +41,9 @@ struct Scan : RefusesTensors {
     } else if constexpr (ignored_value<Identity, Monoid, Stored<expr::Elements<E>>, true> ==
                          OutsideValue::none) {
       static_assert(expr::never<E>,
-                    "EinDecomp: a scan by an aggregation whose identity is none of 0, 1 and the "
-                    "least and the greatest number; scan by another");
+                    "EinDecomp: a scan by another aggregation than Sum, CompensatedSum, Prod, Min, "
+                    "Max, And, Or and LogSumExp (of no other is it known what to read before the "
+                    "first element); scan by one of these");
       return expr::Refused{};
     } else {
       return scanned(tensor_of(e, where), typename E::LabelTypes{});
@@ -91,11 +92,11 @@ struct Scan : RefusesTensors {
 }  // namespace graph
 
 /// The aggregation of all elements up to each, along one label: `scan<Max>(j)(X(i, j))` is the
-/// largest of X(i, 0) … X(i, j). For ⊕ whose identity is 0, 1 or the least or greatest number: Sum,
-/// Prod, Min, Max, And, Or, LogSumExp. It is one statement and takes linear time; along a label
-/// that is cut a rank gathers all elements before its own. Sums round as those of pieces of 64 to
-/// 256 elements do. Its derivatives by other ⊕ than sums are those of ⌈log₄ n⌉ statements, each of
-/// which aggregates four (Hillis and Steele 1986, by twos).
+/// largest of X(i, 0) … X(i, j). ⊕ is Sum, CompensatedSum, Prod, Min, Max, And, Or or LogSumExp;
+/// others, those of users too, are refused. It is one statement and takes linear time; along a
+/// label that is cut a rank gathers all elements before its own. Sums round as those of pieces of
+/// 64 to 256 elements do. Its derivatives by other ⊕ than sums are those of ⌈log₄ n⌉ statements,
+/// each of which aggregates four (Hillis and Steele 1986, by twos).
 template <class Monoid, AnyLabel Along>
 [[nodiscard]] constexpr auto scan(Along) {
   return graph::Scan<Monoid, Along>{};
