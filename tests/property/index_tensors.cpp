@@ -275,6 +275,41 @@ TEST_CASE("elements that are no index are passed over") {
   });
 }
 
+TEST_CASE("an offset that is an input, and another one in the next run") {
+  int rank = 0;
+  int ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  RunHarness t;
+  const auto [X, xs] = t.input<double>("X", {9, 4});
+  const auto [o, os] = t.scalar<std::int32_t>("o");
+  const auto& x_ = xs;
+  const auto rolled = let<"rolled">(extent(i, 9), j) = X((value(i) + o()) % 9, j);
+  const auto within = let<"within">(extent(i, 9), j) = X(ein::skip(value(i) + o()), j);
+  const auto clipped = let<"clipped">(extent(i, 9), j) = X(clip(value(i) + o(), 0, 8), j);
+  const auto sums = let<"sums">(j) = sum(i)(X((value(i) + o()) % 9, j) * X(i, j));
+  for (const auto& symbol : {rolled, within, clipped}) t.program.keep(symbol);
+  t.program.keep(sums);
+  for (const char* strategy : {"placed", "ein_decomp", "square"}) {
+    CAPTURE(strategy);
+    const auto plan = shared_plan(t.program, {.workers = 4, .ranks = ranks, .strategy = strategy});
+    for (const int by : {2, -3, 20}) {
+      CAPTURE(by);
+      t.inputs[ein::to_index(o.vertex())].values[0] = by;
+      t.expectations.clear();
+      const auto at = [&](Extent I, Extent J) { return x_(((I + by) % 9 + 9) % 9, J); };
+      t.expect(rolled, at);
+      t.expect(within,
+               [&](Extent I, Extent J) { return I + by >= 0 && I + by < 9 ? x_(I + by, J) : 0.0; });
+      t.expect(clipped,
+               [&](Extent I, Extent J) { return x_(std::clamp<Extent>(I + by, 0, 8), J); });
+      t.expect(sums,
+               [&](Extent J) { return total(9, [&](Extent I) { return at(I, J) * x_(I, J); }); });
+      check_run(t, plan, rank);
+    }
+  }
+}
+
 TEST_CASE("gathers and scatters at random") {
   std::mt19937 random(20261125);
   for (int n = 0; n < 6; ++n) {
