@@ -311,6 +311,8 @@ TEST_CASE("running sums and products, and variances") {
     t.expect(name, write(m));
   };
   expect("cumsum", [](const auto& m) { return let<"Y">(i, j) = ein::cumsum(i)(m(i, j)); });
+  expect("cumsum",
+         [](const auto& m) { return let<"Y">(i, j) = ein::scan<ein::CompensatedSum>(i)(m(i, j)); });
   expect("cumprod", [](const auto& m) { return let<"Y">(i, j) = ein::cumprod(j)(m(i, j)); });
   expect("var", [](const auto& m) { return let<"Y">(i) = 64.0 * ein::var(j)(m(i, j)); });
 }
