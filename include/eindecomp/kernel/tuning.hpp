@@ -70,6 +70,7 @@ struct JoinTuning {
   Extent split_outputs;     ///< reductions to more outputs than this are never cut
   Extent partials;          ///< accumulators of all parts together, at most (and see states_bytes)
   bool dense_rows = false;  ///< the signature computes rows that are dense as one run
+  int element_bytes = 8;    ///< of an element that is joined
   bool row_blocks = false;  ///< and rows that are short, wherever they lie, in one loop over rows
 
   /// Of hosts. Measured on 4096 x 6144 and 6291 x 4000.
@@ -127,6 +128,11 @@ inline constexpr Extent min_row_joins = 8;
 /// 8 x 5 that takes 0.2 to 0.9 of the time, of 4 x 2 floats up to 1.4.
 inline constexpr Extent min_block_row = 2;
 inline constexpr Extent min_block_outputs = 9;  ///< see there
+/// Of reductions with fewer than min_row_joins outputs side by side and terms: what all tensors go
+/// on by, together, from one output to the next of another loop, if that is vectorised instead. Up
+/// to this it takes 0.2 to 0.6 of the time (`nij,nj->ni` of 3 x 3, 4 x 4 floats), beyond it up to
+/// twice where the tensors come from memory.
+inline constexpr std::int64_t near_outputs_bytes = 128;
 /// Of accumulators that a thread has on its stack, or a cut reduction in its workspace. Of elements
 /// of up to 128 bytes, and 16, there are as many as help; of larger ones fewer, and one at least.
 inline constexpr Extent states_bytes = Extent{256} << 10;

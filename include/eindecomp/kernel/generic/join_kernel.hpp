@@ -36,6 +36,7 @@ template <class Space, class Join, class Monoid, class... Ts>
   constexpr Extent most = tuning::states_bytes / static_cast<Extent>(sizeof(State));
   tuning.partials = std::clamp<Extent>(most, 1, tuning.partials);
   if (most < 2 * tuning.tile) tuning.tile = 1;
+  tuning.element_bytes = static_cast<int>(sizeof(typename Signature<Join, Monoid, Ts...>::Value));
   tuning.dense_rows = has_lane_terms<Join, Monoid, Ts...>();
   tuning.row_blocks = maps_lanes<Join, Monoid, Ts...>();
   return tuning;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/types.hpp"
@@ -177,6 +178,17 @@ struct JoinSchedule : SplitNest<Operands> {
            outer.stride[tensor][loop == 0 ? 1 : 0] == 0;
   }
 
+  /// Whether a loop over outputs has many whose elements lie within a few lines of memory.
+  [[nodiscard]] bool has_near_outputs(int element_bytes) const {
+    for (int l = 0; l < outer.loops; ++l) {
+      Extent step = 0;
+      for (int t = 0; t < tensors; ++t) step += std::abs(outer.stride[t][l]);
+      const bool near = step * element_bytes <= tuning::near_outputs_bytes;
+      if (near && outer.extent[l] >= tuning::min_row_joins) return true;
+    }
+    return false;
+  }
+
   /// How well a loop lends itself to vectorisation: contiguous tensors, then length.
   /// \param short_rows  it makes rows of few joins, which is worth less than any that does not
   static int worth(const LoopNest<tensors>& nest, int loop, bool output, bool short_rows) {
@@ -201,9 +213,13 @@ struct JoinSchedule : SplitNest<Operands> {
       return may_choose && joins < tuning::min_row_joins;
     };
     const auto is_dense = [&](int loop) { return tuning.dense_rows && makes_dense_rows(loop); };
+    // Few outputs, of few terms each, are worth less than many that lie near each other.
+    const bool may_be_few = inner.loops > 0 && has_near_outputs(tuning.element_bytes);
     const auto is_block = [&](int loop) { return tuning.row_blocks && makes_row_blocks(loop); };
     for (int l = 0; l < outer.loops; ++l) {
-      const bool short_rows = is_short(outer.extent[l] * terms) && !is_dense(l) && !is_block(l);
+      const Extent joins =
+          outer.extent[l] * (may_be_few && terms < tuning::min_row_joins ? 1 : terms);
+      const bool short_rows = is_short(joins) && !is_dense(l) && !is_block(l);
       const int w = worth(outer, l, true, short_rows);
       if (w > best_worth) {
         best = l;
