@@ -103,8 +103,9 @@ void measure_rows(int columns, int calls) {
       "bi,bj->bij",
       [&](int r) {
         if (r >= rows / 4 * 4) return;
-        for (int j = 0; j < columns; ++j)
+        for (int j = 0; j < columns; ++j) {
           blocks(r / 4, r % 4, j) = fours(r / 4, r % 4) * a(r / 4, j);
+        }
       },
       blocks, [&] { ein::einsum<"bi,bj->bij">(space, fours, of_blocks, blocks); });
   show(

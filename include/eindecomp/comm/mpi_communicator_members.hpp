@@ -196,8 +196,9 @@ EINDECOMP_EXECUTOR_INLINE void MpiCommunicator::wait() {
   };
   const detail::Stopwatch waited;
   bool complete = are_complete();
-  while (!complete && waited.seconds() < detail::tuning::seconds_before_turns)
+  while (!complete && waited.seconds() < detail::tuning::seconds_before_turns) {
     complete = are_complete();
+  }
   if (!complete) m_watch.wait(false, are_complete);
   m_requests.clear();
 }

@@ -88,8 +88,9 @@ class ProductPull {
   [[nodiscard]] VertexId others(VertexId x, std::size_t rank, Extent direction) const {
     const Extent n = m_bound[rank - 1] - 1;
     Extent width = 1;
-    for (; width * tuning::scan_radix < n; width *= tuning::scan_radix)
+    for (; width * tuning::scan_radix < n; width *= tuning::scan_radix) {
       x = wider(x, rank, direction * width, n, 0);
+    }
     return wider(x, rank, direction * width, n, direction);
   }
   /// As a scan's step: of elements that were multiplied over |step| neighbours.

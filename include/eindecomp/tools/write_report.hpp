@@ -49,8 +49,9 @@ namespace tools {
         text << ' ' << graph::label_text(plan.graph, first, axis.positions.front()) << ':'
              << (axis.size > 0 ? axis.size : axis.parts);
       }
-      if (relation::adds_blocks(plan.graph, cut))
+      if (relation::adds_blocks(plan.graph, cut)) {
         text << ", added up by " << plan.graph[cut.last].name;
+      }
       text += '\n';
     };
     if (!group.axes.empty()) write(group, "steps      ", " run block by block:");

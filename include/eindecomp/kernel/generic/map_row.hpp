@@ -79,8 +79,9 @@ struct MapRow {
       map_blocks<operands>(contiguous, join, first, output, rows);
     } else {
       const OneTerm<Join, Monoid, Value> term{join, monoid, Traits::identity(monoid)};
-      if (write == Write::accumulate)
+      if (write == Write::accumulate) {
         return add_blocks<operands>(contiguous, term, first, output, rows);
+      }
       map_blocks<operands>(contiguous, term, first, output, rows);
     }
   }

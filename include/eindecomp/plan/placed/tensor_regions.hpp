@@ -250,8 +250,9 @@ class RegionBoxes {
       for (std::size_t j = 0; j < m_region.length[k]; ++j) {
         parts *= m_workers->size(m_region.axis[k][j]);
       }
-      for (Extent i = 0; i <= parts; ++i)
+      for (Extent i = 0; i <= parts; ++i) {
         m_begin[k].push_back(relation::part_begin(bound[k], parts, i));
+      }
     }
   }
 
