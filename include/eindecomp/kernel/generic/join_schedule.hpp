@@ -214,11 +214,11 @@ struct JoinSchedule : SplitNest<Operands> {
     };
     const auto is_dense = [&](int loop) { return tuning.dense_rows && makes_dense_rows(loop); };
     // Few outputs, of few terms each, are worth less than many that lie near each other.
-    const bool may_be_few = inner.loops > 0 && has_near_outputs(tuning.element_bytes);
+    const bool terms_count =
+        terms >= tuning::min_row_joins || !has_near_outputs(tuning.element_bytes);
     const auto is_block = [&](int loop) { return tuning.row_blocks && makes_row_blocks(loop); };
     for (int l = 0; l < outer.loops; ++l) {
-      const Extent joins =
-          outer.extent[l] * (may_be_few && terms < tuning::min_row_joins ? 1 : terms);
+      const Extent joins = outer.extent[l] * (terms_count ? terms : 1);
       const bool short_rows = is_short(joins) && !is_dense(l) && !is_block(l);
       const int w = worth(outer, l, true, short_rows);
       if (w > best_worth) {
