@@ -128,6 +128,9 @@ inline constexpr Extent min_row_joins = 8;
 /// 8 x 5 that takes 0.2 to 0.9 of the time, of 4 x 2 floats up to 1.4.
 inline constexpr Extent min_block_row = 2;
 inline constexpr Extent min_block_outputs = 9;  ///< see there
+/// Elements of a row up to which it is mapped so whatever is known of its memory: to begin a row by
+/// non-temporal stores, or to ask for other memory meanwhile, would take longer than it is worth.
+inline constexpr Extent max_unhinted_row = 128;
 /// Of reductions with fewer than min_row_joins outputs side by side and terms: what all tensors go
 /// on by, together, from one output to the next of another loop, if that is vectorised instead. Up
 /// to this it takes 0.2 to 0.6 of the time (`nij,nj->ni` of 3 x 3, 4 x 4 floats), beyond it up to

@@ -247,7 +247,7 @@ class Engine {
   Space m_space;
   ExecuteOptions m_options;
   std::atomic<bool> m_runs = false;  ///< run() is under way
-  std::uint64_t m_number = 0;        ///< of the last run
+  std::uint64_t m_number = 0;        ///< of the last run that began
   Group m_transfers;
   std::shared_ptr<Session<Group>> m_session;
   std::vector<typename KokkosBackend<Space>::Launcher> m_launchers;
@@ -297,6 +297,7 @@ template <class Space, comm::Communicator Group>
 Run<Space, Group> Engine<Space, Group>::run(const std::vector<Binding<Space>>& bindings,
                                             const std::source_location& where) {
   const OneRun only(m_runs, where);
+  ++m_number;  // also where the run fails on one rank alone
   Group& group = m_session->control;
   const RankProgram& program = m_session->program;
   std::vector<SharedBlock<MemorySpace>> results;
@@ -358,7 +359,7 @@ Run<Space, Group> Engine<Space, Group>::run(const std::vector<Binding<Space>>& b
   m_inputs->release();
   std::optional<std::vector<Event>> events;
   if (observer && observer->records()) events = observer->take_events();
-  return Run<Space, Group>(m_session, ++m_number, m_space, std::move(results), statistics,
+  return Run<Space, Group>(m_session, m_number, m_space, std::move(results), statistics,
                            std::move(events));
 }
 

@@ -121,7 +121,6 @@ struct JoinItems {
   }
 
   using Row = MapRow<Join, Monoid, Ts...>;
-  static constexpr Extent piece = map_piece<State>;
   [[nodiscard]] EINDECOMP_FUNCTION Row map_row(unsigned contiguous) const {
     return {join,       memory.store.monoid,  memory.operand, schedule.vector_stride,
             contiguous, schedule.first_index, memory.ends};
@@ -153,7 +152,7 @@ struct JoinItems {
   [[nodiscard]] bool has_row_blocks(const Row& map) const {
     return schedule.outer.loops > 1 && map.contiguous != 0 && map.ends == nullptr &&
            schedule.vector_stride[operands] == 1 &&
-           !(memory.hints.streamed && schedule.run_length() > piece);
+           !(memory.hints.streamed && schedule.run_length() > tuning::max_unhinted_row);
   }
   /// The same of rows, as many at a time as there are, but for those of which an item has a part.
   void map_row_blocks(const Row& map, Cursor<tensors>& out, Extent count) const {
@@ -212,6 +211,7 @@ struct JoinItems {
   /// The same, to where they belong or a piece at a time.
   template <class Map>
   EINDECOMP_FUNCTION void map_rows_by(const Map& map, Cursor<tensors>& out, Extent count) const {
+    constexpr Extent piece = map_piece<State>;
     alignas(64) State states[piece];
     while (count > 0) {
       Extent rows = schedule.outer.extent[0] - out.coordinate[0];

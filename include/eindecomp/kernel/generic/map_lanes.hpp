@@ -225,10 +225,10 @@ class MapRun {
     Repeated repeated = repeat_operands();
     Repeated mixed = repeated;
     if constexpr (has_repeated) mixed = go_on(i, end, repeated);
-    store_part<T, width>(m_output + i, (*m_join)(load_first<I>(i, count, mixed)...), count);
+    store_part<T, width>(m_output + i, (*m_join)(load_rest<I>(i, count, mixed)...), count);
   }
   template <std::size_t O>
-  [[nodiscard]] V load_first(Extent i, int count, const Repeated& repeated) const {
+  [[nodiscard]] V load_rest(Extent i, int count, const Repeated& repeated) const {
     if constexpr (contiguous<O>) {
       return load_part<T, width>(m_first[O] + i, count);
     } else {
@@ -250,10 +250,10 @@ inline constexpr bool maps_commute = is_commutative<Join>;
 template <class Join, class Monoid, class T>
 inline constexpr bool maps_commute<OneTerm<Join, Monoid, T>> = is_commutative<Join>;
 
-/// Calls function<Contiguous>(order): operand order[t] is taken as operand t, of which bit t of
-/// Contiguous tells whether it is contiguous. Operands are exchanged where the functor takes them
-/// in either order: one instance less. \param contiguous  not 0; the same of the operands as they
-/// are
+/// Calls function<Contiguous>(order), which is to take operand order[t] as its operand t: bit t of
+/// Contiguous tells whether that one is contiguous. Operands are exchanged where the functor takes
+/// them in either order: one instance less.
+/// \param contiguous  not 0; bit t: operand t is contiguous, before any exchange
 template <int Operands, class Join, class Function>
 decltype(auto) with_contiguous(unsigned contiguous, const Function& function) {
   using Order = std::array<int, 2>;

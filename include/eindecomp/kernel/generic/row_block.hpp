@@ -4,7 +4,6 @@
 /// loops over rows, for to begin each by itself takes longer than to compute it.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <utility>

@@ -117,7 +117,7 @@ class LoopsOfTile final : public TileKernel {
   /// computed.
   void map_all(const void* const* operands, void* output, MemoryHints hints) const {
     const LoopNest<Sig::operands + 1>& outer = m_schedule.outer;
-    if (m_runs > 1 && (m_run <= map_piece<Value> || is_unhinted(operands, output, hints))) {
+    if (m_runs > 1 && (m_run <= tuning::max_unhinted_row || is_unhinted(operands, output, hints))) {
       RowBlocks<Sig::operands + 1> rows{m_run, m_runs, 1, {}, {}};
       for (int t = 0; t <= Sig::operands; ++t) rows.row_step[t] = outer.stride[t][1];
       const Value* first[Sig::operands];
