@@ -2,8 +2,9 @@
 /// \file
 /// Programs on several ranks: how long a run takes, with transfers and kernels in turn and with
 /// products streamed, beside its messages alone and its kernels alone on the same ranks, all by
-/// turns in one run; and products by ScaLAPACK and COSMA, where the program was built with them.
-/// On one machine, scripts/cluster gives the ranks a network.
+/// turns in one run, and beside what simulate() says of it; and products by ScaLAPACK and COSMA,
+/// where the program was built with them. On one machine, scripts/cluster gives the ranks a
+/// network.
 
 #include <mpi.h>
 
@@ -11,11 +12,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <limits>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "eindecomp/eindecomp.hpp"
 #include "eindecomp/relation/step_rules.hpp"
+#include "eindecomp/tools/machine_json.hpp"
+#include "eindecomp/tools/write_file.hpp"
 #include "support/product_peers.hpp"
 #include "support/slowest_rank.hpp"
 
@@ -123,48 +128,70 @@ bool is_chosen(const char* name) { return std::string(name).find(chosen) != std:
 /// Panels of every product.
 ein::Extent panels = 0;
 
-/// How a program is decomposed, for ranks that do so many operations per second.
-ein::DecomposeOptions options_for(const ein::Program& program, int ranks, ein::Extent into,
-                                  double rate) {
-  ein::DecomposeOptions options{.workers = ranks};
-  if (into > 0) options.cache_bytes = 0;
-  if (into == 0) {
-    options.machine = {.operations_per_second = rate,
-                       .axes = {{.size = ranks, .latency = 1e-4, .bandwidth = 125e6}}};
+/// The ranks and their network, as --machine has them.
+std::optional<ein::Machine> described;
+
+/// The ranks, each with so many operations per second where they are not described; their network
+/// is then one of 1 Gbit/s.
+ein::Machine machine_of(int ranks, double rate) {
+  if (described) return *described;
+  return {.operations_per_second = rate,
+          .axes = {{.size = ranks, .latency = 1e-4, .bandwidth = 125e6}}};
+}
+
+int number_of_ranks() {
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return size;
+}
+int number_of_this_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+/// Options of a plan with transfers and kernels in turn.
+ein::DecomposeOptions in_turn_options() { return {.workers = number_of_ranks(), .cache_bytes = 0}; }
+
+/// Options of a plan that streams the products of `program` in `panels`; 0: as the planner likes.
+ein::DecomposeOptions streamed_options(const ein::Program& program, const ein::Machine& machine) {
+  ein::DecomposeOptions options{.workers = number_of_ranks()};
+  if (panels == 0) {
+    options.machine = machine;
+    return options;
   }
-  if (into <= 1) return options;
+  options.cache_bytes = 0;
+  if (panels == 1) return options;
   const ein::EinGraph& graph = program.graph();
   for (const ein::Vertex& v : graph.vertices) {
     if (v.aggregated.empty()) continue;
     const auto label = static_cast<std::size_t>(v.labels[ein::to_index(v.aggregated.front())]);
-    options.steps.push_back({v.name, v.name, {{graph.labels[label].name, into}}});
+    options.steps.push_back({v.name, v.name, {{graph.labels[label].name, panels}}});
   }
   return options;
 }
 
-/// Measures a program whose inputs are `names`, and writes a line; and other libraries' products
-/// of the same matrices.
-void measure(const char* name, const ein::Program& program, const std::vector<std::string>& names,
-             const std::vector<Peer>& peers, int rounds) {
-  int rank = 0;
-  int size = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  const auto whole = ein::decompose(program, options_for(program, size, 1, 0));
-  const Products products(whole);
-  products.run();
-  const double rate = products.operations() / seconds_of_slowest([&] { products.run(); });
-  const auto streamed = ein::decompose(program, options_for(program, size, panels, rate));
+/// "4, 2": the panels of the statements that a plan streams.
+std::string panels_of(const ein::Plan& plan) {
+  std::string text;
+  for (const ein::StepGroup& group : plan.steps) {
+    if (!ein::is_streamed(plan.graph, group)) continue;
+    text += (text.empty() ? "" : ", ") + std::to_string(group.axes.front().parts);
+  }
+  return text.empty() ? "none" : text;
+}
+
+using Plan = ein::BasicPlan<ein::Program::Backend>;
+using Bindings = std::vector<ein::Binding<Space>>;
+
+/// Measures both plans of a program, and writes a line; and other libraries' products.
+/// \param compute  what the kernels of one rank compute, and nothing else
+template <class Compute>
+void measure_plans(const char* name, const Plan& whole, const Plan& streamed,
+                   const ein::Machine& machine, const Bindings& bindings, const Compute& compute,
+                   const std::vector<Peer>& peers, int rounds) {
   ein::Executor in_turn(whole, MPI_COMM_WORLD, Space());
   ein::Executor overlapped(streamed, MPI_COMM_WORLD, Space());
-  std::vector<ein::Binding<Space>> bindings;
-  for (const std::string& input : names) {
-    const ein::Box box = whole.local(whole.graph.find(input), rank).front();
-    const Matrix block(input, static_cast<std::size_t>(box.extent(0)),
-                       static_cast<std::size_t>(box.extent(1)));
-    Kokkos::deep_copy(block, 1.0 / 1024);
-    bindings.emplace_back(ein::bind(input, block));
-  }
   Messages messages(in_turn.program());
   constexpr double none = std::numeric_limits<double>::infinity();
   double run = none;
@@ -176,7 +203,7 @@ void measure(const char* name, const ein::Program& program, const std::vector<st
     run = std::min(run, seconds_of_slowest([&] { (void)in_turn.run(bindings); }));
     streaming = std::min(streaming, seconds_of_slowest([&] { (void)overlapped.run(bindings); }));
     transfer = std::min(transfer, seconds_of_slowest([&] { messages.run(); }));
-    arithmetic = std::min(arithmetic, seconds_of_slowest([&] { products.run(); }));
+    arithmetic = std::min(arithmetic, seconds_of_slowest(compute));
     for (std::size_t p = 0; p < peers.size(); ++p) {
       others[p] = std::min(others[p], seconds_of_slowest(peers[p].multiply));
     }
@@ -187,16 +214,34 @@ void measure(const char* name, const ein::Program& program, const std::vector<st
                   peers[p].name.c_str(), others[p] * 1e3, streaming / others[p]);
     lines_of_peers.emplace_back(line);
   }
-  std::string cuts;
-  for (const ein::StepGroup& group : streamed.steps) {
-    if (!ein::is_streamed(streamed.graph, group)) continue;
-    cuts += (cuts.empty() ? "" : ", ") + std::to_string(group.axes.front().parts);
-  }
-  if (rank != 0) return;
-  std::printf("| %s | %.1f | %s | %.1f | %.1f | %.1f | %.2f | %.2f |\n", name, run * 1e3,
-              cuts.empty() ? "none" : cuts.c_str(), streaming * 1e3, transfer * 1e3,
-              arithmetic * 1e3, streaming / run, streaming / std::max(transfer, arithmetic));
+  if (number_of_this_rank() != 0) return;
+  const double simulated = ein::simulate(streamed, machine).as_run.seconds;
+  std::printf("| %s | %.1f | %s | %.1f | %.1f | %.1f | %.2f | %.2f | %.1f | %.2f |\n", name,
+              run * 1e3, panels_of(streamed).c_str(), streaming * 1e3, transfer * 1e3,
+              arithmetic * 1e3, streaming / run, streaming / std::max(transfer, arithmetic),
+              simulated * 1e3, simulated / streaming);
   std::fflush(stdout);
+}
+
+/// Measures a program of matrices whose inputs are `names`.
+void measure(const char* name, const ein::Program& program, const std::vector<std::string>& names,
+             const std::vector<Peer>& peers, int rounds) {
+  const auto whole = ein::decompose(program, in_turn_options());
+  const Products products(whole);
+  products.run();
+  const double rate = products.operations() / seconds_of_slowest([&] { products.run(); });
+  const ein::Machine machine = machine_of(number_of_ranks(), rate);
+  Bindings bindings;
+  for (const std::string& input : names) {
+    const ein::Box box = whole.local(whole.graph.find(input), number_of_this_rank()).front();
+    const Matrix block(input, static_cast<std::size_t>(box.extent(0)),
+                       static_cast<std::size_t>(box.extent(1)));
+    Kokkos::deep_copy(block, 1.0 / 1024);
+    bindings.emplace_back(ein::bind(input, block));
+  }
+  measure_plans(
+      name, whole, ein::decompose(program, streamed_options(program, machine)), machine, bindings,
+      [&] { products.run(); }, peers, rounds);
 }
 
 void product(const char* name, ein::Extent rows, ein::Extent inner, ein::Extent columns,
@@ -229,6 +274,73 @@ void chain(const char* name, ein::Extent scale, ein::Extent thin, ein::Extent wi
   measure(name, g, {"A", "B", "C", "D", "E"}, {}, rounds);
 }
 
+/// Attention of a batch of sequences to themselves, with the projections before and after it.
+struct Attention {
+  ein::Extent batch, length, heads, width;
+
+  void write(ein::Program& g) const {
+    using ein::labels::a, ein::labels::b, ein::labels::d, ein::labels::h, ein::labels::s,
+        ein::labels::t;
+    const ein::Extent model = 8 * width;
+    const auto X = g.input<double>("X", {batch, length, model});
+    const auto WQ = g.input<double>("WQ", {model, heads, width});
+    const auto WK = g.input<double>("WK", {model, heads, width});
+    const auto WV = g.input<double>("WV", {model, heads, width});
+    const auto WO = g.input<double>("WO", {model, heads, width});
+    const auto Q = let<"Q">(b, s, h, d) = sum(a)(X(b, s, a) * WQ(a, h, d));
+    const auto K = let<"K">(b, t, h, d) = sum(a)(X(b, t, a) * WK(a, h, d));
+    const auto V = let<"V">(b, t, h, d) = sum(a)(X(b, t, a) * WV(a, h, d));
+    const auto T = let<"T">(b, h, s, t) = 0.125 * sum(d)(Q(b, s, h, d) * K(b, t, h, d));
+    const auto P = let<"P">(b, h, s, t) = ein::softmax(t)(T(b, h, s, t));
+    const auto O = let<"O">(b, s, h, d) = sum(t)(P(b, h, s, t) * V(b, t, h, d));
+    const auto Y = let<"Y">(b, s, a) = sum(h, d)(O(b, s, h, d) * WO(a, h, d));
+    (void)Y;
+  }
+
+  /// One block of each input, as a plan has them.
+  [[nodiscard]] static Bindings bind(const Plan& plan, int rank) {
+    Bindings bindings;
+    for (const std::string name : {"X", "WQ", "WK", "WV", "WO"}) {
+      const ein::Box box = plan.local(plan.graph.find(name), rank).front();
+      const auto extent = [&](int k) { return static_cast<std::size_t>(box.extent(k)); };
+      const Kokkos::View<double***, Kokkos::LayoutRight, Space> block(name, extent(0), extent(1),
+                                                                      extent(2));
+      Kokkos::deep_copy(block, 1.0 / 1024);
+      bindings.emplace_back(ein::bind(name, block));
+    }
+    return bindings;
+  }
+
+  /// A rank's share of the work where the batch is shared out, and then the heads.
+  [[nodiscard]] Attention share(int ranks) const {
+    const ein::Extent by_batch = std::gcd(batch, static_cast<ein::Extent>(ranks));
+    return {batch / by_batch, length, heads / (ranks / by_batch), width};
+  }
+  [[nodiscard]] double operations() const {
+    const auto of_sequence = static_cast<double>(batch * length * heads * width);
+    return of_sequence * static_cast<double>(4 * 8 * width + 2 * length);
+  }
+};
+
+void attention(const char* name, const Attention& sizes, int rounds) {
+  if (!is_chosen(name)) return;
+  ein::Program share;
+  sizes.share(number_of_ranks()).write(share);
+  const auto alone = ein::decompose(share, {.workers = 1});
+  ein::Executor kernels(alone, Space());
+  const Bindings own = Attention::bind(alone, 0);
+  const auto compute = [&] { (void)kernels.run(own); };
+  compute();
+  const double operations = sizes.share(number_of_ranks()).operations();
+  const ein::Machine machine =
+      machine_of(number_of_ranks(), operations / seconds_of_slowest(compute));
+  ein::Program g;
+  sizes.write(g);
+  const auto whole = ein::decompose(g, in_turn_options());
+  measure_plans(name, whole, ein::decompose(g, streamed_options(g, machine)), machine,
+                Attention::bind(whole, number_of_this_rank()), compute, {}, rounds);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -241,19 +353,20 @@ int main(int argc, char** argv) {
   app.add_option("panels", panels,
                  "Panels of every product; 1: none is streamed; 0: as the planner likes")
       ->check(CLI::NonNegativeNumber);
+  std::string machine;
+  app.add_option("--machine", machine, "The ranks as eindecomp-measure has written them")
+      ->check(CLI::ExistingFile);
   CLI11_PARSE(app, argc, argv);
 
   const ein::ScopedRuntime runtime(argc, argv);
-  int rank = 0;
-  int size = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (!machine.empty()) described = ein::read_machine(ein::tools::read_file(machine), machine);
+  const int rank = number_of_this_rank();
   if (rank == 0) {
-    std::printf("%d ranks, the best of %d rounds, milliseconds\n\n", size, rounds);
+    std::printf("%d ranks, the best of %d rounds, milliseconds\n\n", number_of_ranks(), rounds);
     std::printf(
-        "| program | in turn | panels | streamed | messages alone | products alone | "
-        "streamed / in turn | streamed / the longer |\n");
-    std::printf("|---|--:|--:|--:|--:|--:|--:|--:|\n");
+        "| program | in turn | panels | streamed | messages alone | kernels alone | "
+        "streamed / in turn | streamed / the longer | simulated | simulated / streamed |\n");
+    std::printf("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
   }
   product("2048 x 2048 x 2048", 2048, 2048, 2048, rounds);
   product("4096 x 1024 x 4096", 4096, 1024, 4096, rounds);
@@ -261,6 +374,7 @@ int main(int argc, char** argv) {
   product("8192 x 256 x 256", 8192, 256, 256, rounds);
   chain("(A·B) + (C·(D·E)), 2000", 2000, 2000, 2000, rounds);
   chain("the same, skewed", 2000, 200, 20000, rounds);
+  attention("attention 4 x 512 x 8 x 64", {4, 512, 8, 64}, rounds);
   if (rank != 0 || lines_of_peers.empty()) return 0;
   std::printf("\n| product | streamed | other | its time | ratio |\n|---|--:|---|--:|--:|\n");
   for (const std::string& line : lines_of_peers) std::printf("%s\n", line.c_str());
