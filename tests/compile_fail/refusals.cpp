@@ -172,10 +172,13 @@ void statements() {
          (let<"P6">(i) = ein::scan<ein::Prod>(i)(X3(i))));
   // refused: a scan is given an expression before its label; write cumsum(j)(X(i, j)), with the
   EITHER((let<"P7">(i, j) = cumsum(X(i, j))), (let<"P7">(i, j) = cumsum(j)(X(i, j))));
-  // refused: a scan goes along one label; write one scan after the other, cumprod(i)(cumprod(j)(X
-  EITHER((let<"P8">(i, j) = ein::cumprod(i, j)(X(i, j))),
-         (let<"P8">(i, j) = ein::cumprod(i)(ein::cumprod(j)(X(i, j)))));
-  // refused: a scan does not say by which aggregation, or not along one label; write scan<Max>(j)
+  // refused: a scan goes along a label twice; name each once
+  EITHER((let<"P8">(i, j) = ein::cumprod(j, j)(X(i, j))),
+         (let<"P8">(i, j) = ein::cumprod(i, j)(X(i, j))));
+  // refused: a scan by LogSumExp or CompensatedSum goes along several labels (rows would be rounded
+  EITHER((let<"P8a">(i, j) = ein::scan<ein::LogSumExp>(i, j)(X(i, j))),
+         (let<"P8a">(i, j) = ein::scan<ein::LogSumExp>(j)(X(i, j))));
+  // refused: a scan does not say by which aggregation, or not along which label; write scan<Max>(j)
   EITHER((let<"P9">(i) = ein::scan(i)(X3(i))), (let<"P9">(i) = ein::scan<ein::Max>(i)(X3(i))));
   // refused: comparisons are chained (a < b < c compares the truth value of a < b with c in C++)
   EITHER((let<"Q1">(i, j) = (0 < i < j) * X(i, j)), (let<"Q1">(i, j) = (0 < i && i < j) * X(i, j)));

@@ -302,6 +302,9 @@ TEST_CASE("scans") {
   check("cumsum", [](const auto& A) { return let<"Y">(i, j) = ein::cumsum(j)(A(i, j)); });
   check("cumsum_of_exp",
         [](const auto& A) { return let<"Y">(i, j) = ein::cumsum(i)(exp(A(i, j))) * A(i, j); });
+  check("cumsum_flat",
+        [](const auto& A) { return let<"Y">(i, j) = ein::cumsum(i, j)(exp(A(i, j))) * A(i, j); });
+  check("cumprod_flat", [](const auto& A) { return let<"Y">(i, j) = ein::cumprod(i, j)(A(i, j)); });
   check("cumprod", [](const auto& A) { return let<"Y">(i, j) = ein::cumprod(j)(A(i, j)); });
   check("cumprod_of_few", [](const auto& A) { return let<"Y">(j, i) = ein::cumprod(i)(A(i, j)); });
   check("cummax", [](const auto& A) { return let<"Y">(j, i) = ein::scan<ein::Max>(j)(A(i, j)); });

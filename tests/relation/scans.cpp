@@ -120,6 +120,23 @@ TEST_CASE("cut along it, a scan gathers what comes before its block and nothing 
   }
 }
 
+TEST_CASE("cut along the first of several labels, a scan moves an element of each row") {
+  PlanProgram g;
+  const auto X = g.input<double>("X", {8, 1000});
+  (void)(let<"Y">(i, j) = cumsum(i, j)(X(i, j)));
+  REQUIRE(g.graph().size() == 5);
+  const Placement placement = place(g.graph(), {{}, {4, 1, 1}, {4}, {4, 1}, {4, 1}}, make_mesh(4));
+  const std::vector<RankProgram> made = compile_ranks(g.graph(), placement, 4);
+  for (int rank = 0; rank < 4; ++rank) {
+    Extent received = 0;
+    for (const Instruction& instruction : made[at(rank)].instructions) {
+      if (const auto* receive = instruction.as<Receive>()) received += receive->words;
+    }
+    // The last elements of all rows before, and what the row before its own has of all.
+    CHECK(received == (rank == 0 ? 0 : 2 * rank + 1));
+  }
+}
+
 TEST_CASE("cut along the label that it aggregates it reads windows") {
   PlanProgram g;
   const auto X = g.input<double>("X", {30, 20});

@@ -93,6 +93,13 @@ def cases():
     yield "var", 64 * m.var(axis=1)
     yield "sliding_windows", numpy.lib.stride_tricks.sliding_window_view(m, 3, axis=0)
     yield "cumprod", numpy.cumprod(m, axis=1)
+    yield "cumsum_flat", numpy.cumsum(m).reshape(m.shape)
+    yield "cumsum_flat_transposed", numpy.cumsum(m.T).reshape(8, 6).T
+    yield "maximum_flat", numpy.maximum.accumulate(m.reshape(-1)).reshape(m.shape)
+    cube = values((3, 2, 5), 0)
+    yield "cumsum_flat_cube", numpy.cumsum(cube).reshape(cube.shape)
+    yield "minimum_flat_of_cube", numpy.minimum.accumulate(
+        cube.reshape(3, 10), axis=1).reshape(cube.shape)
     yield from index_tensors()
     yield from blocks()
 

@@ -317,6 +317,32 @@ TEST_CASE("running sums and products, and variances") {
   expect("var", [](const auto& m) { return let<"Y">(i) = 64.0 * ein::var(j)(m(i, j)); });
 }
 
+TEST_CASE("running sums along several labels, as those of an array that is flattened") {
+  const auto expect = [](const char* name, const auto& write) {
+    Windows t;
+    const auto m = t.input({6, 8}, 0);
+    t.expect(name, write(m));
+  };
+  expect("cumsum_flat", [](const auto& m) { return let<"Y">(i, j) = ein::cumsum(i, j)(m(i, j)); });
+  expect("cumsum_flat_transposed",
+         [](const auto& m) { return let<"Y">(i, j) = ein::cumsum(j, i)(m(i, j)); });
+  expect("cumsum_flat",
+         [](const auto& m) { return let<"Y">(i, j) = ein::cumsum(i, j)(2.0 * m(i, j) - m(i, j)); });
+  expect("maximum_flat",
+         [](const auto& m) { return let<"Y">(i, j) = ein::scan<ein::Max>(i, j)(m(i, j)); });
+  const auto expect_of_cube = [](const char* name, const auto& write) {
+    Windows t;
+    const auto cube = t.input({3, 2, 5}, 0);
+    t.expect(name, write(cube));
+  };
+  expect_of_cube("cumsum_flat_cube", [](const auto& c) {
+    return let<"Y">(i, j, k) = ein::cumsum(i, j, k)(c(i, j, k));
+  });
+  expect_of_cube("minimum_flat_of_cube", [](const auto& c) {
+    return let<"Y">(i, j, k) = ein::scan<ein::Min>(j, k)(c(i, j, k));
+  });
+}
+
 TEST_CASE("index tensors") {
   const auto index = [](const auto& element, int extent) {
     return cast<std::int64_t>(element) % extent;
