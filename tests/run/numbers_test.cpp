@@ -54,6 +54,33 @@ struct Several {
   bool operator==(const Several&) const = default;
 };
 
+/// A matrix of 2 x 2, whose * has an order, and which a number fills.
+struct Square {
+  double a = 0, b = 0, c = 0, d = 0;
+  Square() = default;
+  EINDECOMP_FUNCTION constexpr explicit Square(double n) : Square(n, n, n, n) {}
+  EINDECOMP_FUNCTION constexpr Square(double a_, double b_, double c_, double d_)
+      : a(a_), b(b_), c(c_), d(d_) {}
+  friend EINDECOMP_FUNCTION Square operator*(const Square& x, const Square& y) {
+    return {x.a * y.a + x.b * y.c, x.a * y.b + x.b * y.d, x.c * y.a + x.d * y.c,
+            x.c * y.b + x.d * y.d};
+  }
+  friend EINDECOMP_FUNCTION Square operator+(const Square& x, const Square& y) {
+    return {x.a + y.a, x.b + y.b, x.c + y.c, x.d + y.d};
+  }
+  friend EINDECOMP_FUNCTION Square operator-(const Square& x, const Square& y) { return x + -y; }
+  friend EINDECOMP_FUNCTION Square operator-(const Square& x) { return {-x.a, -x.b, -x.c, -x.d}; }
+  bool operator==(const Square&) const = default;
+};
+
+/// Two numbers, the * of which is the sum of the products.
+struct Arrow {
+  double x, y;
+  friend EINDECOMP_FUNCTION double operator*(const Arrow& a, const Arrow& b) {
+    return a.x * b.x + a.y * b.y;
+  }
+};
+
 /// Integers are halved before they are multiplied.
 struct HalfTimes {
   static constexpr std::string_view name = "half_times";
@@ -205,6 +232,55 @@ TEST_CASE("elements of any size are added, put together and scanned") {
     CHECK(t(69, 0) == Page(1));
     CHECK(t(69, 39) == Page(40));
   }
+}
+
+TEST_CASE("elements that are no numbers are multiplied in the order that is written") {
+  const Square A(1, 2, 3, 4);
+  const Square B(0, 1, 1, 0);
+  const Square C(2, 0, 1, 5);
+  Program g;
+  const auto X = g.input<Square>("X", {2, 2});
+  const auto Y = g.input<Square>("Y", {2, 2});
+  const auto Z = g.input<Square>("Z", {2, 2});
+  const auto three = let<"three">(i) = sum(j)(X(i, j) * Y(i, j) * Z(i, j));
+  const auto nested = let<"nested">(i, k) = sum(j)(X(i, j) * ((Y(j, k) + Z(j, k)) * Z(j, k)));
+  const auto factor = let<"factor">(i, k) = sum(j)((X(i, j) + Y(i, j)) * Z(j, k));
+  const auto minus = let<"minus">(i, k) = X(i, k) - sum(j)(Y(i, j) * Z(j, k));
+  const auto sign = let<"sign">(i, k) = sum(j)(-X(i, j) * Y(j, k));
+  const auto masked = let<"masked">(i, k) = sum(j)(select(j < i, X(i, j), Y(i, j)) * Z(j, k));
+  const auto x = ein::bind_generator(X, all(A));
+  const auto y = ein::bind_generator(Y, all(B));
+  const auto z = ein::bind_generator(Z, all(C));
+  const auto run = ein::execute(ein::decompose(g, {.workers = 1}), Space(), x, y, z);
+  const auto twice = [](const Square& one) { return one + one; };
+  CHECK(on_host(run.gather(three))(1) == twice(A * B * C));
+  CHECK(on_host(run.gather(nested))(0, 1) == twice(A * ((B + C) * C)));
+  CHECK(on_host(run.gather(factor))(0, 1) == twice((A + B) * C));
+  CHECK(on_host(run.gather(minus))(1, 0) == A - twice(B * C));
+  CHECK(on_host(run.gather(sign))(1, 1) == twice(-A * B));
+  CHECK(on_host(run.gather(masked))(1, 1) == (A + B) * C);
+}
+
+TEST_CASE("elements that are no numbers are grouped as they are written") {
+  Program g;
+  const auto X = g.input<Square>("X", {3});
+  const auto Y = g.input<Square>("Y", {3});
+  const auto P = let<"P">(i) = X(i) * (X(i) * Y(i));
+  const auto S = let<"S">() = sum(i)(X(i) * (X(i) * Y(i)));
+  const auto x = ein::bind_generator(X, all(Square(1e200, 0, 0, 1)));
+  const auto y = ein::bind_generator(Y, all(Square(1e-200, 0, 0, 1)));
+  CHECK(result_of(g, P, x, y)(2).a == doctest::Approx(1e200));
+  CHECK(result_of(g, S, x, y)().a == doctest::Approx(3e200));
+}
+
+TEST_CASE("elements that are no numbers may have products that are") {
+  Program g;
+  const auto P = g.input<Arrow>("P", {4, 3});
+  const auto Q = g.input<Arrow>("Q", {3, 5});
+  const auto R = let<"R">(i, k) = sum(j)(P(i, j) * Q(j, k));
+  const auto r = result_of(g, R, ein::bind_generator(P, all(Arrow{1, 2})),
+                           ein::bind_generator(Q, all(Arrow{3, 4})));
+  CHECK(r(3, 4) == 33);
 }
 
 TEST_CASE("statistics of integers and of complex numbers are NumPy's") {

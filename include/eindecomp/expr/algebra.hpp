@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "eindecomp/expr/element.hpp"
 #include "eindecomp/expr/monoid.hpp"
 #include "eindecomp/expr/operator.hpp"
+#include "eindecomp/expr/weak_scalar.hpp"
 
 namespace eindecomp {
 
@@ -30,10 +32,19 @@ using OrAnd = Algebra<And, Or>;                ///< whether there is a path
 using SquaredDistance = Algebra<SqDiff, Sum>;  ///< Σ(a - b)²
 using Chebyshev = Algebra<AbsDiff, Max>;       ///< max |a - b|
 
-/// ⊗ may take its operands in any order and grouping. Specialise for a functor of your own.
+namespace expr {
+/// Whether T are numbers: what std::numeric_limits knows, and complex numbers.
+template <class T>
+inline constexpr bool is_number = std::numeric_limits<T>::is_specialized || is_complex<T>;
+/// The library's operators of numbers that may take them in any order and grouping.
 template <class Join>
-inline constexpr bool is_associative_commutative =
-    expr::is_one_of<Join, Mul, Add, Min, Max, And, Or>;
+inline constexpr bool reorders_numbers = is_one_of<Join, Mul, Add, Min, Max, And, Or>;
+}  // namespace expr
+
+/// ⊗ may take its operands in any order and grouping. Specialise for a functor of your own; those
+/// of the library are asked for numbers alone, since the `*` of matrices, say, may not.
+template <class Join>
+inline constexpr bool is_associative_commutative = expr::reorders_numbers<Join>;
 
 /// a ⊗ b = b ⊗ a. Specialise for a functor of your own.
 template <class Join>
@@ -59,6 +70,10 @@ enum class OutsideValue : std::uint8_t {
 };
 
 namespace expr {
+/// Whether ⊗ of elements T may take them in any order and grouping.
+template <class Join, class T>
+inline constexpr bool is_reorderable = is_associative_commutative<Join> &&
+                                       (is_number<T> || !reorders_numbers<Join>);
 /// The identity of a monoid, where it is one of those values.
 template <class Monoid>
 inline constexpr OutsideValue identity_value = [] {

@@ -149,7 +149,8 @@ struct SeparatedJoin {
   static constexpr int signs = 0;
 };
 template <class F, class... Es>
-  requires(sizeof...(Es) > 1 && !(is_operand<Es> && ...) && !reads_computed<Apply<F, Es...>>)
+  requires(sizeof...(Es) > 1 && !(is_operand<Es> && ...) && !reads_computed<Apply<F, Es...>> &&
+           (is_reorderable_in<F, Apply<F, Es...>> || !((joins_on<F, Es> || is_sign<F, Es>) || ...)))
 struct SeparatedJoin<Apply<F, Es...>> {
   using Found = FactorsOfAll<F, typename Apply<F, Es...>::LabelTypes, Es...>;
   using type = std::conditional_t<Found::compound && Found::separable &&
@@ -158,7 +159,8 @@ struct SeparatedJoin<Apply<F, Es...>> {
   static constexpr int signs = Found::signs;
 };
 template <class... Es>
-  requires(!is_computed<Apply<Mul, Es...>> && is_sign<Mul, Apply<Negate, Apply<Mul, Es...>>>)
+  requires(!is_computed<Apply<Mul, Es...>> && TreeTraits<Apply<Mul, Es...>>::of_numbers &&
+           is_sign<Mul, Apply<Negate, Apply<Mul, Es...>>>)
 struct SeparatedJoin<Apply<Negate, Apply<Mul, Es...>>> {
   using Found = FactorsOfAll<Mul, typename Apply<Mul, Es...>::LabelTypes, Es...>;
   using type = std::conditional_t<Found::separable, Mul, void>;
@@ -205,7 +207,7 @@ template <class E>
 template <class Monoid, class E>
 inline constexpr bool is_mixed_product = false;
 template <class... Es>
-  requires(!reads_computed<Apply<Mul, Es...>>)
+  requires(!reads_computed<Apply<Mul, Es...>> && TreeTraits<Apply<Mul, Es...>>::of_numbers)
 inline constexpr bool is_mixed_product<Sum, Apply<Mul, Es...>> =
     is_separable_product<Sum, decltype(with_converted_factors(
                                   std::declval<const Apply<Mul, Es...>&>()))>;
@@ -282,7 +284,7 @@ inline constexpr bool is_separable_sum = [] {
     using T = Elements<E>;
     using Found = Terms<Monoid, Aggregated, T, E>;
     constexpr bool exact = std::is_integral_v<T> || !is_one_of<Monoid, Sum, Prod>;
-    return Found::count > 1 && Found::alike && (exact || Found::tensors < 2) &&
+    return Found::count > 1 && Found::alike && (exact || (is_number<T> && Found::tensors < 2)) &&
            !reads_all<E, typename E::LabelTypes>;
   } else {
     return false;

@@ -23,8 +23,8 @@ template <class... As, class... Bs>
 }
 
 /// Facts about a tree without aggregations: how many tensors, scalars and values of labels it
-/// reads, whether it is a chain of one operator, and whether all that it reads are elements T; a
-/// label's value is of any type.
+/// reads, whether it is a chain of one operator, whether all that it reads are elements T, where a
+/// label's value is of any type, and whether all that it reads and computes are numbers.
 template <class E>
 struct TreeTraits;
 template <class S, class... Ls>
@@ -37,6 +37,7 @@ struct TreeTraits<Access<S, Ls...>> {
   static constexpr bool chain_of = true;
   template <class T>
   static constexpr bool all_of = std::is_same_v<Widened<Elements<Access<S, Ls...>>>, T>;
+  static constexpr bool of_numbers = is_number<Elements<Access<S, Ls...>>>;
 };
 template <class Number>
 struct TreeTraits<Constant<Number>> {
@@ -48,6 +49,7 @@ struct TreeTraits<Constant<Number>> {
   static constexpr bool chain_of = true;
   template <class T>
   static constexpr bool all_of = std::is_same_v<Widened<Number>, T>;
+  static constexpr bool of_numbers = is_number<Number>;
 };
 template <class L>
 struct TreeTraits<LabelValue<L>> {
@@ -59,6 +61,7 @@ struct TreeTraits<LabelValue<L>> {
   static constexpr bool chain_of = true;
   template <class T>
   static constexpr bool all_of = true;
+  static constexpr bool of_numbers = true;
 };
 template <class F, class... Es>
 struct TreeTraits<Apply<F, Es...>> {
@@ -72,7 +75,14 @@ struct TreeTraits<Apply<F, Es...>> {
                                    (TreeTraits<Es>::template chain_of<Op> && ...);
   template <class T>
   static constexpr bool all_of = (TreeTraits<Es>::template all_of<T> && ...);
+  static constexpr bool of_numbers =
+      (TreeTraits<Es>::of_numbers && ...) && is_number<Elements<Apply<F, Es...>>>;
 };
+
+/// Whether F may take operands in any order and grouping in E, which applies it.
+template <class F, class E>
+inline constexpr bool is_reorderable_in = is_associative_commutative<F> &&
+                                          (!reorders_numbers<F> || TreeTraits<E>::of_numbers);
 
 template <class E>
 inline constexpr bool is_applied = false;
@@ -201,8 +211,9 @@ template <bool Reorders, class F, class... Es>
   constexpr bool has_own_operands = Tree::values == Tree::ValueLabels::size;
   using T = Widened<Elements<Apply<F, Es...>>>;
   constexpr bool has_one_type = Tree::template all_of<T> || is_one_of<F, And, Or>;
-  constexpr bool is_exact = !is_one_of<F, Add, Mul> || !is_inexact_type<T>;
-  constexpr bool any_order = Reorders || is_exact;
+  // What is no number may have a * that groups otherwise, and is of what rounds.
+  constexpr bool is_exact = !is_one_of<F, Add, Mul> || std::is_integral_v<T>;
+  constexpr bool any_order = (Reorders && is_reorderable_in<F, Apply<F, Es...>>) || is_exact;
   constexpr bool is_one_chain = has_own_operands && has_one_type && is_associative_commutative<F> &&
                                 Tree::template chain_of<F> && Tree::scalars == 0 &&
                                 std::is_invocable_v<F, int, int, int> &&

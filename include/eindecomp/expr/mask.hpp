@@ -206,7 +206,7 @@ inline constexpr bool are_masked_tensors<Product, boost::hana::tuple<Fs...>> = [
 template <class Monoid, class E>
 inline constexpr bool is_masked_product = false;
 template <class... Es>
-  requires(TreeTraits<Apply<Mul, Es...>>::values > 0)
+  requires(TreeTraits<Apply<Mul, Es...>>::values > 0 && TreeTraits<Apply<Mul, Es...>>::of_numbers)
 inline constexpr bool is_masked_product<Sum, Apply<Mul, Es...>> =
     are_masked_tensors<Apply<Mul, Es...>,
                        decltype(factors_of(std::declval<const Apply<Mul, Es...>&>()))>;

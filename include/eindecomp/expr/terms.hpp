@@ -74,7 +74,7 @@ inline constexpr bool is_term<T, Scaled, Apply<Mul, E, Constant<F>>> =
 template <class E>
 inline constexpr bool is_sum_of_contractions = [] {
   if constexpr (term_count<E>.others == 0 && term_count<E>.contractions > 0) {
-    return is_term<Elements<E>, false, E>;
+    return is_number<Elements<E>> && is_term<Elements<E>, false, E>;
   } else {
     return false;
   }

@@ -67,7 +67,7 @@ template <class F, class T, class Backend, class E>
   } else if constexpr (expr::is_sign<F, E>) {
     return separate_factor<F, T>(scope, e.operands[boost::hana::size_c<0>]);
   } else if constexpr (std::is_same_v<F, Mul> && !std::is_same_v<expr::Elements<E>, T> &&
-                       expr::is_inexact_type<T>) {
+                       expr::is_inexact_type<T> && expr::is_number<expr::Elements<E>>) {
     return statement_of<LabelList<>>(scope, NoAggregation{}, cast<T>(e));
   } else {
     return statement_of<LabelList<>>(scope, NoAggregation{}, e);

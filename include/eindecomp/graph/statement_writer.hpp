@@ -78,7 +78,7 @@ inline constexpr int added_operands<Composed<Add, Children...>> =
 template <class Join, class Monoid, class... Ts>
 struct Rewritable : std::false_type {};
 template <class Join, class Monoid, class T, class... Rest>
-  requires(distributes_over<Join, Monoid>&& is_associative_commutative<Join> &&
+  requires(distributes_over<Join, Monoid>&& expr::is_reorderable<Join, T> &&
            (std::is_same_v<T, Rest> && ...))
 struct Rewritable<Join, Monoid, T, Rest...>
     : std::bool_constant<std::is_same_v<JoinedValue<Join, Monoid, T, T>, T> &&
@@ -110,7 +110,8 @@ inline constexpr OperatorFacts operator_facts = [] {
   using Traits = MonoidTraits<Monoid, Joined>;
   using Unscaled = typename UnscaledJoin<Join>::type;
   return OperatorFacts{
-      .distributive = is_associative_commutative<Unscaled> && distributes_over<Unscaled, Monoid>,
+      .distributive =
+          distributes_over<Unscaled, Monoid> && (expr::is_reorderable<Unscaled, Ts> && ...),
       .finishes = Traits::finishes || !std::is_same_v<typename Traits::State, Joined> ||
                   !std::is_same_v<typename Traits::State, typename Traits::Result>,
       .gives_index = Traits::uses_index,
