@@ -53,6 +53,10 @@ struct CannotCombine {
   static constexpr double identity() { return 0; }
   constexpr double operator()(const char*, const char*) const { return 0; }
 };
+struct Ordered {
+  double number;
+  auto operator<=>(const Ordered&) const = default;
+};
 struct Subtraction {
   static constexpr bool commutative_monoid = false;
   static constexpr double identity() { return 0; }
@@ -64,6 +68,7 @@ void statements() {
   [[maybe_unused]] const auto X = g.input<double>("X", {4, 5});
   [[maybe_unused]] const auto W = g.input<double>("W", {5, 6});
   [[maybe_unused]] const auto V = g.input<double>("V", {5});
+  [[maybe_unused]] const auto O = g.input<Ordered>("O", {4, 5});
   [[maybe_unused]] const auto C = g.input<std::complex<double>>("C", {4, 5});
   // refused: a tensor of rank 2 is given 1 labels, (i)
   EITHER((let<"H">(i, k) = sum(j)(X(i) * W(j, k))), (let<"H">(i, k) = sum(j)(X(i, j) * W(j, k))));
@@ -96,6 +101,10 @@ void statements() {
          (let<"H">(i) = ein::aggregate<ein::Sum>(j)(X(i, j))));
   // refused: the aggregation eindecomp::Min is not a commutative monoid on std::complex<double>
   EITHER((let<"H">(i) = min(j)(C(i, j))), (let<"H">(i) = sum(j)(C(i, j))));
+  // refused: the aggregation eindecomp::Min is not a commutative monoid on Ordered (it has no
+  EITHER((let<"H">(i) = min(j)(O(i, j))), (let<"H">(i, j) = O(i, j)));
+  // refused: the aggregation eindecomp::expr::ArgExtremum<false> is not a commutative monoid on
+  EITHER((let<"H">(i) = argmax(j)(O(i, j))), (let<"H">(i, j) = O(i, j)));
   // refused: the aggregation Subtraction is not a commutative monoid (it does not promise so)
   EITHER((let<"H">(i) = ein::aggregate<Subtraction>(j)(X(i, j))),
          (let<"H">(i) = ein::aggregate<ein::Sum>(j)(X(i, j))));

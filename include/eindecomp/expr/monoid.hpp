@@ -41,6 +41,9 @@ template <class T>
 inline constexpr T least = std::numeric_limits<T>::has_infinity
                                ? -std::numeric_limits<T>::infinity()
                                : std::numeric_limits<T>::lowest();
+/// What has an order and, as std::numeric_limits knows, a least and a greatest value.
+template <class T>
+concept HasExtremes = std::totally_ordered<T> && std::numeric_limits<T>::is_specialized;
 }  // namespace expr
 
 /// Σ, whose identity is 0.
@@ -79,7 +82,7 @@ struct Min {
   static constexpr std::string_view name = "min";
   static constexpr bool commutative_monoid = true;
   template <class T>
-  requires std::totally_ordered<T> EINDECOMP_FUNCTION static constexpr T identity() {
+  requires expr::HasExtremes<T> EINDECOMP_FUNCTION static constexpr T identity() {
     return expr::greatest<T>;
   }
   template <class A, class B>
@@ -113,7 +116,7 @@ struct Max {
   static constexpr std::string_view name = "max";
   static constexpr bool commutative_monoid = true;
   template <class T>
-  requires std::totally_ordered<T> EINDECOMP_FUNCTION static constexpr T identity() {
+  requires expr::HasExtremes<T> EINDECOMP_FUNCTION static constexpr T identity() {
     return expr::least<T>;
   }
   template <class A, class B>
@@ -200,7 +203,7 @@ struct ArgExtremum {
   template <class T>
   using State = Indexed<T>;
   template <class T>
-  requires std::totally_ordered<T> EINDECOMP_FUNCTION static constexpr Indexed<T> identity() {
+  requires expr::HasExtremes<T> EINDECOMP_FUNCTION static constexpr Indexed<T> identity() {
     return {Smallest ? greatest<T> : least<T>, greatest<std::int64_t>};
   }
   template <class T>
