@@ -5,8 +5,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
+#include <complex>
+#include <cstdint>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "eindecomp/graph/builder.hpp"
@@ -138,6 +142,26 @@ TEST_CASE("of random statements, refused ones among them, those not read are the
       CHECK(std::find(named.begin(), named.end(), v) != named.end());
     }
   }
+}
+
+TEST_CASE("statements with a scalar are the same if the scalar is, a complex one in both parts") {
+  using Complex = std::complex<double>;
+  ein::PlanProgram g;
+  const auto X = g.input<Complex>("X", {4, 4});
+  const auto of = [&](Complex a) {
+    const auto Y = let<"Y">(i, k) = sum(j)(a * X(i, j) * X(j, k));
+    const auto Z = let<"Z">(i, j) = X(i, j) + a;
+    return std::pair(Y.vertex(), Z.vertex());
+  };
+  const auto [product, sum] = of({1, 2});
+  CHECK(of({1, 2}) == std::pair(product, sum));
+  CHECK(of({1, 3}).first != product);
+  CHECK(of({1, 4}).second != sum);
+  CHECK(of({2, 2}).first != product);
+  const std::vector<std::uint64_t> parts{std::bit_cast<std::uint64_t>(1.0),
+                                         std::bit_cast<std::uint64_t>(2.0)};
+  CHECK(g.graph()[product].op.state == parts);
+  CHECK(g.graph()[sum].op.state == parts);
 }
 
 TEST_CASE("windows of several widths are several statements") {

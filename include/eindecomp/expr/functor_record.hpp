@@ -17,6 +17,7 @@
 #include "eindecomp/expr/compose.hpp"
 #include "eindecomp/expr/element.hpp"
 #include "eindecomp/expr/operator.hpp"
+#include "eindecomp/expr/weak_scalar.hpp"
 
 namespace eindecomp::expr {
 
@@ -54,7 +55,7 @@ template <class F>
 // A tree has as many types as nodes, and programs have thousands of trees: one function for each
 // would take longer to compile than the kernels of small programs. So all are part of their caller.
 
-/// Appends a functor: its name, or its type's.
+/// Appends a functor: its name, or its type's. What state it has is not known.
 template <class F>
 EINDECOMP_ALWAYS_INLINE constexpr void record(const F&, FunctorRecord& to) {
   to.text << functor_name<F>();
@@ -82,6 +83,9 @@ EINDECOMP_ALWAYS_INLINE constexpr void record_state(const T& scalar, FunctorReco
     to.state.push_back(std::bit_cast<std::uint32_t>(scalar));
   } else if constexpr (Half<T>) {
     to.state.push_back(scalar.bits());
+  } else if constexpr (is_complex<T>) {
+    record_state(scalar.real(), to);
+    record_state(scalar.imag(), to);
   } else {
     to.is_whole = false;
   }

@@ -99,7 +99,8 @@ constexpr void add_to_hash(core::Hasher& hasher, const std::vector<StepGroup>& g
   }
 }
 
-/// A number that two graphs have in common only if a run of either computes and moves the same.
+/// A number that two graphs have in common only if a run of either computes and moves the same, but
+/// for what the state of a user's functors does: it is not known.
 [[nodiscard]] constexpr std::uint64_t graph_hash(const EinGraph& graph) {
   core::Hasher hasher;
   add_to_hash(hasher, graph);

@@ -181,8 +181,8 @@ class PlanFileReader {
     }
     if (m_file.at("program").string() != hash_of_program(m_graph)) {
       m_file.fail(
-          "the plan is of another program (of equal statements, but with other results, states of "
-          "functors, or roles of labels); load it for the program that it was made for, "
+          "the plan is of another program (of equal statements, but with other results, "
+          "scalars, or roles of labels); load it for the program that it was made for, "
           "or plan this one");
     }
   }
