@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <limits>
@@ -281,6 +282,20 @@ TEST_CASE("elements that are no numbers may have products that are") {
   const auto r = result_of(g, R, ein::bind_generator(P, all(Arrow{1, 2})),
                            ein::bind_generator(Q, all(Arrow{3, 4})));
   CHECK(r(3, 4) == 33);
+}
+
+TEST_CASE("a factor of 0 hides no infinity, whatever the size") {
+  for (const Extent n : {2, 128}) {
+    Program g;
+    const auto X = g.input<double>("X", {n, n});
+    const auto W = g.input<double>("W", {n, n});
+    const auto Z = let<"Z">(i, k) = sum(j)(0.0 * X(i, j) * W(j, k));
+    const auto z = result_of(
+        g, Z, ein::bind_generator(X, [](auto r, auto c) { return r + c == 0 ? INFINITY : 1.0; }),
+        ein::bind_generator(W, all(1.0)));
+    CHECK(std::isnan(z(0, 1)));
+    CHECK(z(1, 0) == 0);
+  }
 }
 
 TEST_CASE("statistics of integers and of complex numbers are NumPy's") {

@@ -69,9 +69,13 @@ decltype(auto) with_kernel(const Space& space, const LocalEinsum& shape, const J
       }
       if (!packs) {
         refusal = "too small for a call of the BLAS";
-        if (all_joins(shape) >= machine_rates.min_gemv) {
+        const Value factor = product_factor<Value>(join);
+        if (factor == Value(0)) {
+          // 0 times an infinity is not a number.
+          refusal = "a BLAS does not read what it multiplies by 0";
+        } else if (all_joins(shape) >= machine_rates.min_gemv) {
           const Value beta(write == Write::accumulate ? 1 : 0);
-          PreparedProduct<Space, Value> product(space, shape, product_factor<Value>(join), beta);
+          PreparedProduct<Space, Value> product(space, shape, factor, beta);
           if (product.worthwhile()) return use(product);
           refusal = product.reason();
         }
