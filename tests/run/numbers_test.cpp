@@ -82,6 +82,13 @@ struct Arrow {
   }
 };
 
+/// The larger, as it is usually written: of a NaN that comes second, the first.
+struct Larger {
+  static constexpr bool commutative_monoid = true;
+  EINDECOMP_FUNCTION static constexpr double identity() { return -1; }
+  EINDECOMP_FUNCTION constexpr double operator()(double a, double b) const { return a < b ? b : a; }
+};
+
 /// Integers are halved before they are multiplied.
 struct HalfTimes {
   static constexpr std::string_view name = "half_times";
@@ -295,6 +302,15 @@ TEST_CASE("a factor of 0 hides no infinity, whatever the size") {
         ein::bind_generator(W, all(1.0)));
     CHECK(std::isnan(z(0, 1)));
     CHECK(z(1, 0) == 0);
+  }
+}
+
+TEST_CASE("the identity is combined with what is aggregated, be it one element or more") {
+  for (const Extent n : {1, 2}) {
+    Program g;
+    const auto X = g.input<double>("X", {3, n});
+    const auto Y = let<"Y">(i) = ein::aggregate<Larger>(j)(X(i, j));
+    CHECK(result_of(g, Y, ein::bind_generator(X, all(double{NAN})))(2) == -1);
   }
 }
 

@@ -24,10 +24,10 @@ template <class Join, class Monoid, class... Ts>
     using Sig = Signature<Join, Monoid, Ts...>;
     using Value = typename Sig::Value;
     constexpr bool unchanged = std::is_same_v<Join, Identity> || std::is_same_v<Join, Mul>;
-    // Min and Max of a single NaN are their identity, not the NaN: no copy.
-    constexpr bool passes_over_nan = std::is_floating_point_v<Value> &&
-                                     (std::is_same_v<Monoid, Min> || std::is_same_v<Monoid, Max>);
-    return unchanged && !passes_over_nan && !Sig::Traits::lifts && !Sig::Traits::finishes &&
+    // Of a single NaN a minimum is the identity, and so may be what another ⊕ gives.
+    constexpr bool keeps_nan =
+        expr::is_one_of<Monoid, NoAggregation, Sum, Prod> || std::is_integral_v<Value>;
+    return unchanged && keeps_nan && !Sig::Traits::lifts && !Sig::Traits::finishes &&
            (std::is_same_v<Ts, Value> && ...) && std::is_same_v<typename Sig::State, Value> &&
            std::is_same_v<typename Sig::Result, Value>;
   } else {
