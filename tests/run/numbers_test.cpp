@@ -314,6 +314,26 @@ TEST_CASE("the identity is combined with what is aggregated, be it one element o
   }
 }
 
+TEST_CASE("a masked softmax is that of what is left, however small") {
+  const auto check = [](auto least) {
+    Program g;
+    const auto S = g.input<decltype(least)>("S", {2, 2});
+    const auto P = let<"P">(s, t) = ein::softmax(t, t <= s)(S(s, t));
+    const auto N = let<"N">(s, t) = ein::softmax(t, t < s)(S(s, t));
+    const auto run = ein::execute(ein::decompose(g, {.workers = 1}), Space(),
+                                  ein::bind_generator(S, all(least)));
+    const auto left = on_host(run.gather(P));
+    CHECK(left(0, 0) == 1);
+    CHECK(left(0, 1) == 0);
+    CHECK(left(1, 0) == 0.5);
+    CHECK(left(1, 1) == 0.5);
+    CHECK(on_host(run.gather(N))(0, 1) == 0);
+  };
+  check(std::numeric_limits<ein::float16>::lowest());
+  check(std::numeric_limits<float>::lowest());
+  check(std::numeric_limits<double>::lowest());
+}
+
 TEST_CASE("statistics of integers and of complex numbers are NumPy's") {
   using Complex = Kokkos::complex<double>;
   Program g;

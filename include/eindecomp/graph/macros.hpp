@@ -82,9 +82,10 @@ struct MaskedSoftmax : RefusesTensors {
       const auto x = as_access("softmax.of", expression, where);
       using All = typename decltype(x)::LabelTypes;
       using Rest = RemainingLabels<All, LabelList<Along>>;
-      using T = expr::Elements<E>;
-      // What is less than that is taken for it, so that rows of which nothing is left are 0.
-      constexpr double least = std::is_same_v<T, float16> ? -6e4 : -1e30;
+      // In place of the -∞ of rows of which nothing is left, so that they are 0.
+      constexpr bool in_float = std::is_same_v<Widened<expr::Elements<E>>, float>;
+      constexpr double least =
+          std::numeric_limits<std::conditional_t<in_float, float, double>>::lowest();
       const auto left = let_under("softmax.masked", All{}, where) =
           select(mask, x, -std::numeric_limits<double>::infinity());
       const auto mx = let_under("softmax.max", Rest{}, where) =
