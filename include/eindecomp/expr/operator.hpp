@@ -205,8 +205,8 @@ struct AbsDiff {
   EINDECOMP_FUNCTION constexpr auto operator()(const A& a, const B& b) const
       -> std::decay_t<decltype(a < b ? b - a : a - b)> {
     if constexpr (std::is_floating_point_v<A> && std::is_floating_point_v<B>) {
-      // Where fabs may be called it clears a bit instead of comparing. The builtin, for to nvcc the
-      // function of std belongs to the host.
+      // Where fabs may be called it clears a bit instead of comparing. The builtin is asked, since
+      // nvcc takes std::is_constant_evaluated for a function of the host.
       if (!__builtin_is_constant_evaluated()) return std::fabs(a - b);
     }
     return a < b ? b - a : a - b;
