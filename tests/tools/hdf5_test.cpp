@@ -170,7 +170,7 @@ TEST_CASE("datasets are written box by box, and read by the library") {
   H5Dclose(dataset);
   H5Fclose(opened);
 
-  const Hdf5File scalar(path, "z");
+  const Hdf5File scalar((folder / "z.h5").string(), "z");
   const StoredShape one{element_type<std::complex<float>>(), {}};
   const std::complex<float> z(1, -2);
   std::complex<float> read = 0;
@@ -180,7 +180,7 @@ TEST_CASE("datasets are written box by box, and read by the library") {
   scalar.read(one, {}, &read);
   CHECK(read == z);
 
-  const Hdf5File short_file(path, "short");
+  const Hdf5File short_file((folder / "short.h5").string(), "short");
   const StoredShape two{element_type<bfloat16>(), {2}};
   const bfloat16 written[] = {bfloat16(0.1), bfloat16(-1e38)};
   const PartialFile part = short_file.begin(two, where);
@@ -192,7 +192,7 @@ TEST_CASE("datasets are written box by box, and read by the library") {
   CHECK(again[0].bits() == written[0].bits());
   CHECK(again[1].bits() == written[1].bits());
 
-  const Hdf5File image(path, "image");
+  const Hdf5File image((folder / "image.h5").string(), "image");
   const StoredShape three{element_type<std::uint8_t>(), {3}};
   const std::vector<std::uint8_t> levels{7, 8, 255};
   const PartialFile started = image.begin(three, where);
@@ -201,6 +201,47 @@ TEST_CASE("datasets are written box by box, and read by the library") {
   std::vector<std::uint8_t> found(3);
   image.read(three, {{0}, {3}}, found.data());
   CHECK(found == levels);
+}
+
+TEST_CASE("a file that has something else as well is not overwritten") {
+  const TemporaryFolder folder;
+  const auto where = std::source_location::current();
+  const StoredShape shape{element_type<double>(), {1}};
+  const auto save = [&](const Hdf5File& file, double number) {
+    const PartialFile partial = file.begin(shape, where);
+    file.write(partial, shape, {{0}, {1}}, &number, where);
+    file.finish(partial, where);
+  };
+  const auto number_of = [&](const Hdf5File& file) {
+    double number = 0;
+    file.read(shape, {{0}, {1}}, &number);
+    return number;
+  };
+  const std::string path = (folder / "run.h5").string();
+  for (const char* name : {"fields/x", "/fields//x", "./fields/./x"}) {
+    CAPTURE(name);
+    for (const double number : {1.0, 2.0}) save({path, name}, number);
+    CHECK(number_of({path, "fields/x"}) == 2.0);
+  }
+  const auto message = [&](const std::string& name) {
+    return message_of([&] { save({path, name}, 3.0); });
+  };
+  CHECK(contains(message("fields/y"),
+                 "dataset 'fields/y' cannot be written to " + path +
+                     " (the file has 'fields/x', which would be lost: what is written is a file of "
+                     "one dataset); name another file, or remove that one"));
+  for (const char* name : {"x", "fields", "fields/x/y", "field", "fields/xx"}) {
+    CHECK(contains(message(name), "(the file has 'fields"));
+  }
+  CHECK(number_of({path, "fields/x"}) == 2.0);
+  {
+    const Hdf5Written made(path);
+    made.dataset("a", H5T_IEEE_F64LE);
+    made.dataset("b", H5T_IEEE_F64LE);
+  }
+  CHECK(contains(message("a"), "(the file has 'b', which would be lost"));
+  CHECK(contains(message("b"), "(the file has 'a', which would be lost"));
+  CHECK(folder.files() == 1);
 }
 
 TEST_CASE("what is no dataset of numbers is refused in a sentence that names file and dataset") {
@@ -242,7 +283,9 @@ TEST_CASE("what is no dataset of numbers is refused in a sentence that names fil
   CHECK(contains(message_of([&] {
                    (void)Hdf5File(path, "x").begin({{ElementKind::other, 3}, {1}}, where);
                  }),
-                 "elements of a 3-byte type cannot be written"));
+                 "elements of a 3-byte type cannot be written to " + path +
+                     ": x (float, double, complex numbers of both, float16, bfloat16, int32, int64 "
+                     "and uint8 can); write each member as a result of its own, map(f, X(i))"));
   CHECK(contains(message_of([&] {
                    (void)Hdf5File(path, "x").begin({element_type<std::int16_t>(), {1}}, where);
                  }),

@@ -180,6 +180,12 @@ TEST_CASE("what is written is what NumPy writes, and read back as it was") {
       message_of([&] { write_npy(folder.path(), npy_tensor<bfloat16>({1}, {bfloat16(1)})); }),
       "elements of bfloat16 cannot be written to " + folder.path() +
           " (NumPy has no such type); convert them by cast"));
+  CHECK(contains(message_of([&] {
+                   write_npy(folder.path(), {"s", {ElementKind::other, 3}, {1}, {"abc"}});
+                 }),
+                 "elements of a 3-byte type cannot be written to " + folder.path() +
+                     " (NumPy has no such type); write each member as a result of its own, "
+                     "map(f, X(i))"));
   CHECK(folder.files() == 1);
 }
 

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "eindecomp/core/types.hpp"
+#include "eindecomp/expr/element.hpp"
 #include "eindecomp/relation/box.hpp"
 #include "eindecomp/relation/tensor_file.hpp"
 #include "eindecomp/tools/write_file.hpp"
@@ -213,6 +214,12 @@ inline void write_box(const std::filesystem::path& path, const FileElements& fil
   });
   stream.close();
   if (!stream) fail_to_write("a tensor", shown, why_not_written(), where);
+}
+
+/// What to do about elements of a kind that a format lacks.
+[[nodiscard]] constexpr std::string_view otherwise_written(ElementKind kind) {
+  return kind == ElementKind::other ? "write each member as a result of its own, map(f, X(i))"
+                                    : "convert them by cast";
 }
 
 /// Begins a new file beside a path: what stands before the elements, and room for them.

@@ -119,6 +119,32 @@ class Hdf5Silence {
   return {H5I_INVALID_HID, H5Tclose};
 }
 
+/// Something in a file, a group or a dataset, that is neither the dataset of that name nor a group
+/// on the way to it; empty if there is no such thing.
+[[nodiscard]] inline std::string other_in_hdf5(const Hdf5Handle& file, std::string_view dataset) {
+  struct Search {
+    std::string wanted = "/";  // without what a name may have, but need not
+    std::string other;
+  } search;
+  for (std::size_t begin = 0; begin < dataset.size();) {
+    const std::size_t end = std::min(dataset.find('/', begin), dataset.size());
+    const std::string_view part = dataset.substr(begin, end - begin);
+    if (!part.empty() && part != ".") search.wanted += std::string(part) + '/';
+    begin = end + 1;
+  }
+  const auto visit = [](hid_t in, const char* name, const H5L_info_t*, void* data) -> herr_t {
+    auto& found = *static_cast<Search*>(data);
+    const std::string here = '/' + std::string(name) + '/';
+    const Hdf5Handle object(H5Oopen(in, name, H5P_DEFAULT), H5Oclose);
+    if (found.wanted == here) return 0;
+    if (found.wanted.starts_with(here) && H5Iget_type(object.id()) == H5I_GROUP) return 0;
+    found.other = name;
+    return 1;  // ends the visit
+  };
+  H5Lvisit(file.id(), H5_INDEX_NAME, H5_ITER_INC, visit, &search);
+  return search.other;
+}
+
 /// A dataset that is open for reading.
 struct Hdf5Dataset {
   Hdf5Handle file;
@@ -135,7 +161,8 @@ struct Hdf5Dataset {
 /// them), float16, bfloat16, and integers of 32 and 64 bits, in any order of bytes; shorter
 /// integers are read as 32 bits, but unsigned bytes as they are for inputs of std::uint8_t, and
 /// unsigned ones of 32 bits as 64. Datasets may be chunked and compressed. What is written is a
-/// file of this dataset alone, contiguous, with the groups that its name has.
+/// file of this dataset alone, contiguous, with the groups that its name has; one that has anything
+/// else is not overwritten.
 class Hdf5File final : public tools::DenseFile<TensorFile> {
  public:
   /// The dataset of that name in the file of that path, which need not exist before it is written.
@@ -185,7 +212,8 @@ class Hdf5File final : public tools::DenseFile<TensorFile> {
       core::fail(ErrorKind::io,
                  "elements of " + expr::element_text(shape.element) + " cannot be written to " +
                      Text(name()) + " (float, double, complex numbers of both, float16, " +
-                     "bfloat16, int32, int64 and uint8 can); convert them by cast",
+                     "bfloat16, int32, int64 and uint8 can); " +
+                     tools::otherwise_written(shape.element.kind),
                  where);
     }
     if (m_dataset.empty() || m_dataset.ends_with('/')) {
@@ -194,6 +222,7 @@ class Hdf5File final : public tools::DenseFile<TensorFile> {
                      " (a dataset has a name of its own); name it",
                  where);
     }
+    check_alone(where);
     const std::string what = "dataset '" + m_dataset + "'";
     relation::UnfinishedFile unfinished = tools::begin_beside(path(), what, where);
     PartialFile partial{unfinished.path()};
@@ -204,6 +233,22 @@ class Hdf5File final : public tools::DenseFile<TensorFile> {
 
  private:
   [[noreturn]] void fail(std::string_view sentence) const { tools::fail_at(name(), sentence); }
+
+  /// \throws Error if there is a file that has more than the dataset.
+  void check_alone(const std::source_location& where) const {
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(path(), ignored)) return;
+    const tools::Hdf5Handle file(H5Fopen(path().c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+    if (!file.is_open()) return;
+    const std::string other = tools::other_in_hdf5(file, m_dataset);
+    if (other.empty()) return;
+    core::fail(ErrorKind::io,
+               "dataset '" + Text(m_dataset) + "' cannot be written to " + Text(path()) +
+                   " (the file has '" + Text(other) +
+                   "', which would be lost: what is written is a file of one dataset); name "
+                   "another file, or remove that one",
+               where);
+  }
 
   [[nodiscard]] tools::Hdf5Dataset open(const ElementType& wanted) const {
     std::error_code ignored;

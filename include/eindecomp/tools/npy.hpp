@@ -274,7 +274,8 @@ class NpyDictionary {
   if (type == std::end(npy_types)) {
     core::fail(ErrorKind::io,
                "elements of " + expr::element_text(shape.element) + " cannot be written to " +
-                   Text(path) + " (NumPy has no such type); convert them by cast",
+                   Text(path) + " (NumPy has no such type); " +
+                   otherwise_written(shape.element.kind),
                where);
   }
   std::string text =
