@@ -423,9 +423,15 @@ TEST_CASE("a symbol of another graph") {
   CHECK(message([&] { g.keep(Y); }) ==
         "EinDecomp: tensor Y belongs to another graph (it was written into another program, or "
         "into one of two copies after they were made); use the symbols of this one");
+  CHECK(message([&] { g.keep(X); }) ==
+        "EinDecomp: input X is kept (it is the same after the run, where it is bound, and no "
+        "result); keep a copy, let<\"last\">(i, j) = X(i, j)");
   CHECK(g.graph().size() == 1);
   CHECK(other.graph().size() == 1);
   Builder builder(g);
+  CHECK(message([&] {
+          builder.keep({g.graph(), X.vertex()});
+        }).starts_with("EinDecomp: input X is kept"));
   Builder foreign(other);
   const auto Z = foreign.input<double>("Z", {4});
   CHECK(message([&] {

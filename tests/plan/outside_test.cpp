@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What moves outside a plan's statements: inputs and results in distributions, results that become
-// inputs.
+// What is outside a plan's statements: inputs and results in distributions, results that become
+// inputs, the memory of a device.
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <string>
 #include <vector>
 
+#include "eindecomp/graph/let.hpp"
+#include "eindecomp/graph/program.hpp"
 #include "eindecomp/plan/decompose.hpp"
 #include "plan/programs.hpp"
 #include "support/messages.hpp"
@@ -120,8 +124,8 @@ TEST_CASE("what cannot be carried or laid out is refused") {
   CHECK(refused({.workers = 2, .carry = {{"z", "x"}}}) ==
         "EinDecomp: 'z' is to be carried to the next run (there is no such tensor); name a result");
   CHECK(refused({.workers = 2, .carry = {{"x", "x"}}}) ==
-        "EinDecomp: 'x' is to be carried to the next run (it is no result of this one); name a "
-        "result, or keep it: program.keep(x)");
+        "EinDecomp: 'x' is to be carried to the next run (it is an input, which is the same after "
+        "the run); carry a copy, let<\"last\">(i, j) = x(i, j)");
   CHECK(refused({.workers = 2, .carry = {{"y", "y"}}}) ==
         "EinDecomp: 'y' is to be carried to 'y' (it is computed by the run); name an input");
   CHECK(refused({.workers = 2, .carry = {{"y", "A"}}}) ==
@@ -140,4 +144,36 @@ TEST_CASE("what cannot be carried or laid out is refused") {
   CHECK(refused({.workers = 2, .layouts = {{"x", Distribution::rows({8}, 3)}}}) ==
         "EinDecomp: the distribution given for 'x' is for 3 ranks (the plan is for 2); describe it "
         "for the plan's, those without a part included");
+}
+
+namespace {
+
+/// As that of programs for a device.
+struct DeviceBackend : NoBackend {
+  static constexpr bool is_device = true;
+};
+
+/// Five points of a plane, and the plan of it within so many bytes.
+template <class Backend>
+BasicPlan<Backend> stencil_within(std::int64_t bytes) {
+  using namespace eindecomp::labels;
+  BasicProgram<Backend> g;
+  const auto X = g.template input<double>("X", {256, 256});
+  (void)(let<"Y">(i, j) = X(zero(i - 1), j) + X(zero(i + 1), j) + X(i, zero(j - 1)) +
+                          X(i, zero(j + 1)) - 4.0 * X(i, j));
+  return decompose(g, {.workers = 1, .cache_bytes = 0, .memory = bytes});
+}
+
+}  // namespace
+
+TEST_CASE("a program for a device is planned within the memory that runs there take") {
+  const auto free = stencil_within<NoBackend>(0);
+  const std::int64_t by_threads = free.peak_bytes({.threads = 1})[0];
+  const std::int64_t on_device = free.peak_bytes({.threads = 0})[0];
+  CHECK(by_threads == 2 * 256 * 256 * 8);
+  CHECK(on_device >= 3 * 256 * 256 * 8);
+  CHECK(stencil_within<NoBackend>(by_threads).peak_bytes()[0] == by_threads);
+  CHECK(stencil_within<DeviceBackend>(on_device).peak_bytes({.threads = 0})[0] <= on_device);
+  const std::string refused = message_of([&] { (void)stencil_within<DeviceBackend>(by_threads); });
+  CHECK(contains(refused, "memory"));
 }

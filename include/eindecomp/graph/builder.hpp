@@ -216,10 +216,10 @@ class Builder {
     return {state.graph, v, state.graph.last_writing()};
   }
 
-  /// Makes a tensor a result even if another statement reads it.
+  /// Makes a tensor a result even if another statement reads it. \throws Error if it is an input.
   void keep(const AnySymbol& tensor, std::source_location where = std::source_location::current()) {
     require_mine(tensor, where);
-    m_program->state()->graph.vertices[static_cast<std::size_t>(tensor.vertex())].kept = true;
+    m_program->state()->graph.keep(tensor.vertex(), where);
   }
 
  private:

@@ -114,6 +114,19 @@ class EinGraph {
     return static_cast<int>(m_writings.size()) - 1;
   }
 
+  /// Makes a statement's result one of the program, even if another statement reads it.
+  /// \throws Error if the tensor is an input.
+  constexpr void keep(VertexId v, const std::source_location& where) {
+    Vertex& tensor = vertices[static_cast<std::size_t>(v)];
+    if (tensor.is_input()) {
+      core::fail(ErrorKind::statement, where, "input ", tensor.name,
+                 " is kept (it is the same after the run, where it is bound, and no result); keep "
+                 "a copy, let<\"last\">(i, j) = ",
+                 tensor.name, "(i, j)");
+    }
+    tensor.kept = true;
+  }
+
   /// Lets find() find the last statement's result by `name`, too, unless a tensor has that name. A
   /// statement that shares a vertex is thus found by the name that its author gave it.
   constexpr void name_last_writing(std::string_view name);

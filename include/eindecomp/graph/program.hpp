@@ -101,9 +101,9 @@ struct PlanBackendOf<Backend> {
   using type = typename Backend::PlanBackend;  ///< as it says
 };
 
-/// A tensor of a program, value type and rank in its type; a cheap handle. It may be used with
-/// plans and runs of the program, and of copies made after the tensor was written, for ever; in
-/// statements while the program lives, which it does where it was moved to.
+/// A tensor of a program, value type and rank in its type; a cheap handle. Plans and runs of the
+/// program, and of copies made after the tensor was written, accept it even after the program is
+/// gone. Statements accept it while the program lives; moving a program keeps it alive.
 template <Element T, int Rank, class BackendType>
 class Symbol : public TensorBase {
  public:
@@ -263,12 +263,12 @@ class BasicProgram {
   }
 
   /// Makes a tensor a result even if another statement reads it, so that it can be read after a
-  /// run.
+  /// run. \throws Error if it is an input.
   template <TensorSymbol S>
   constexpr void keep(const S& tensor,
                       std::source_location where = std::source_location::current()) {
     require_mine(tensor, where);
-    state()->graph.vertices[static_cast<std::size_t>(tensor.vertex())].kept = true;
+    state()->graph.keep(tensor.vertex(), where);
   }
 
   /// Says what a label stands for, for strategies that go by role: batch, sequence, head, ….

@@ -17,6 +17,8 @@ template <compat::ExecutionSpace Space>
 struct KokkosBackend {
   /// Where kernels run.
   using ExecutionSpace = Space;
+  /// Whether plans are made for a device (SpaceFacts::threads).
+  static constexpr bool is_device = !compat::is_synchronous<Space>;
   /// The kernels of one operator signature.
   using Launcher = std::shared_ptr<const kernel::Launcher<Space>>;
 

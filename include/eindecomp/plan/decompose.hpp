@@ -62,12 +62,26 @@ struct PlanBackendOf;
 inline std::span<const Strategy> list_strategies() { return strategies; }
 #endif
 
-/// As above, for a program that names its backend: the plan can be executed.
+namespace plan {
+
+/// The options as they are on a backend: devices have no threads that share out tiles.
+template <class Backend>
+[[nodiscard]] constexpr DecomposeOptions options_on(DecomposeOptions options) {
+  using PlanBackend = typename PlanBackendOf<Backend>::type;
+  if constexpr (requires { requires PlanBackend::is_device; }) options.threads = 0;
+  return options;
+}
+
+}  // namespace plan
+
+/// As above, for a program that names its backend: the plan can be executed. For a device it is
+/// made as with `.threads = 0`.
 template <class Backend>
 [[nodiscard]] constexpr BasicPlan<typename PlanBackendOf<Backend>::type> decompose(
     const BasicProgram<Backend>& program, const DecomposeOptions& options,
     const std::source_location& where = std::source_location::current()) {
-  return {decompose(program.graph(), options, where), program.launchers()};
+  return {decompose(program.graph(), plan::options_on<Backend>(options), where),
+          program.launchers()};
 }
 
 }  // namespace eindecomp

@@ -148,7 +148,8 @@ struct DecomposeOptions {
   /// No strategy may exceed it; placed looks for a plan that does not. 0: the memory of `machine`.
   std::int64_t memory = 0;
   /// The threads that each rank will run on, each of which holds tiles of its own that count
-  /// towards `memory`: SpaceFacts::threads of the run. 0: devices, which have no tiles.
+  /// towards `memory`: SpaceFacts::threads of the run. 0: devices, which have no tiles; programs
+  /// for a device are always planned so.
   int threads = 1;
   /// When searches are content with what they have found.
   SearchEffort effort = {};

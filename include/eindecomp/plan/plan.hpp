@@ -189,7 +189,8 @@ struct Plan {
 
   /// The bytes of tensors that each rank holds at most: stored inputs and results, received blocks,
   /// partial results, messages, threads' tiles, and what is kept of constants. A run by so many
-  /// threads allocates no more for tensors. Exactly what compile() says of every rank, from one of
+  /// threads allocates no more for tensors, on a device by none: `peak_bytes({.threads = 0})`, for
+  /// it copies what a stencil reads. Exactly what compile() says of every rank, from one of
   /// all statements and one of all ranks that do alike: a LLaMA of 32 layers on 1,024 ranks takes
   /// seconds.
   /// \throws Error if the placement or the steps, made elsewhere, do not suit the graph.

@@ -85,7 +85,8 @@ class PlanCache {
   [[nodiscard]] BasicPlan<typename PlanBackendOf<Backend>::type> decompose(
       const BasicProgram<Backend>& program, const DecomposeOptions& options,
       const std::source_location& where = std::source_location::current()) {
-    return {decompose(program.graph(), options, where), program.launchers()};
+    return {decompose(program.graph(), plan::options_on<Backend>(options), where),
+            program.launchers()};
   }
 
   /// The file that a plan is kept in, whether it is there or not.

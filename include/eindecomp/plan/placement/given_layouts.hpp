@@ -76,6 +76,12 @@ constexpr void check_given(const EinGraph& graph, const TensorLayout& given, int
   for (const CarriedTensor& pair : options.carry) {
     const VertexId next = graph.find(pair.next);
     const VertexId input = graph.find(pair.input);
+    if (next >= 0 && graph[next].is_input()) {
+      core::fail(ErrorKind::plan, where, "'", pair.next, "' is to be carried to the next run (",
+                 "it is an input, which is the same after the run); carry a copy, "
+                 "let<\"last\">(i, j) = ",
+                 pair.next, "(i, j)");
+    }
     if (next < 0 || !graph[next].is_result()) {
       core::fail(ErrorKind::plan, where, "'", pair.next, "' is to be carried to the next run (",
                  (next < 0 ? "there is no such tensor); name a result"
