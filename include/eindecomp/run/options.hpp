@@ -99,7 +99,7 @@ struct RunStatistics {
   std::int64_t input_bytes = 0;
   std::int64_t workspace_bytes = 0;  ///< of kernels, held between runs by the executor
   /// The most bytes that the run needed: arena, results, inputs, workspace. The executor may keep
-  /// as many bytes of results again.
+  /// up to twice as many bytes of results again.
   [[nodiscard]] std::int64_t peak_bytes() const {
     return arena_bytes + result_bytes + input_bytes + workspace_bytes;
   }

@@ -95,9 +95,9 @@ class ResultBlock {
   Memory<MemorySpace> m_memory;
 };
 
-/// The results' memory of one executor, two blocks per block of a result: a run may read the
-/// results of the one before while it writes its own, and a loop that does so allocates in its
-/// first two runs only.
+/// The results' memory of one executor, up to three blocks per block of a result: a run may read
+/// the results of the one before, or of the two before, while it writes its own. A loop that does
+/// so allocates in its first two runs, or three, and holds two blocks, or three.
 template <class MemorySpace>
 class ResultPool {
  public:

@@ -37,8 +37,9 @@ inline constexpr std::int64_t shared_slice_bytes = std::int64_t{1} << 20;
 inline constexpr Extent generated_elements = Extent{1} << 16;
 /// The least time between two reports of progress.
 inline constexpr std::chrono::milliseconds progress_interval{100};
-/// Blocks that an executor keeps per result: one is read while the other is written.
-inline constexpr std::size_t kept_results = 2;
+/// Blocks that an executor keeps per result at most: one or two, as of the two time levels of a
+/// leapfrog, are read while another is written.
+inline constexpr std::size_t kept_results = 3;
 /// Prepared kernels among which one of the same shape is looked for. Not measured; programs have
 /// few shapes at a time.
 inline constexpr std::size_t remembered_kernels = 64;
