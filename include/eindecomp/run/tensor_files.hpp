@@ -32,6 +32,7 @@
 #include "eindecomp/run/result_memory.hpp"
 #include "eindecomp/run/run.hpp"
 #include "eindecomp/run/session.hpp"
+#include "eindecomp/run/transport.hpp"
 #include "eindecomp/run/tuning.hpp"
 
 namespace eindecomp {
@@ -52,7 +53,7 @@ void for_each_part_on_host(const Space& space, const Box& box, void* memory, int
                            const Visit& visit) {
   using MemorySpace = typename Space::memory_space;
   compat::fence(space, "EinDecomp::file");
-  if constexpr (compat::accessible<Kokkos::DefaultHostExecutionSpace, MemorySpace>) {
+  if constexpr (host_reaches<Space>) {
     visit(box, memory);
   } else {
     using Host = Kokkos::View<char*, Kokkos::HostSpace>;
