@@ -35,6 +35,10 @@ void views() {
   ein::einsum<"ij,kj->ik">(A, Host(), A);
   // refused: einsum of views takes an execution space, or none, then alpha and beta, if any
   ein::einsum<"ij->i">(3, A, y);
+  // refused: alpha and beta are for sums of products of one or two operands; einsum_scaled takes
+  ein::einsum<"ij,kj,k->i">(Host(), ein::Scaling<double>{2, 1}, A, A, y, y);
+  // refused: alpha and beta are for sums of products of one or two operands; einsum_scaled takes
+  ein::einsum<"ij,kj,kl,l->i">(ein::Scaling<double>{2, 1}, A, A, A, y, y);
   // refused: einsum of views has up to four operands; einsum_views has up to eight
   ein::einsum<"ij,ij,ij,ij,ij->i">(A, A, A, A, A, y);
 #elif EINDECOMP_CASE == 2

@@ -234,8 +234,7 @@ TEST_CASE("an algebra with state, the labels chosen at run time") {
   fill(a, left);
   fill(b, right);
   const EinsumShape spec = eindecomp::einsum_shape("xy,yz->xz");
-  einsum_views(Space(), spec, Algebra<ScaledMul<double>, Sum>{{0.5}, {}},
-               std::source_location::current(), a, b, c);
+  einsum_views(Space(), spec, Algebra<ScaledMul<double>, Sum>{{0.5}, {}}, a, b, c);
   for (std::size_t i = 0; i < 30; ++i) {
     for (std::size_t k = 0; k < 25; ++k) c(i, k) *= 2.0;
   }
@@ -541,8 +540,8 @@ TEST_CASE("an index along several labels is refused") {
   const View<double***> a("a", 4, 3, 5);
   const View<std::int64_t*> best("best", 3);
   CHECK(contains(message_of([&] {
-                   einsum_views(Space(), einsum_shape<"ijk->j">(), Algebra<Identity, ArgMin>{},
-                                std::source_location::current(), a, best);
+                   einsum_views(Space(), einsum_shape<"ijk->j">(), Algebra<Identity, ArgMin>{}, a,
+                                best);
                  }),
                  "an aggregation that gives an index along one label is given 2 of them"));
 }
@@ -704,6 +703,13 @@ TEST_CASE("a workspace may begin anywhere, and says where it has to") {
     einsum<"ij,jk->ik", MinPlus>(Space(), a, b, c);
     CHECK(c(199, 249) == 3.0);
   }
+  {
+    const ScopedWorkspace<Space> scope{Workspace<Space>(memory)};  // of a view that is gone
+    CHECK(memory.use_count() == 2);
+    CHECK(scope.data() == memory.data());
+    CHECK(scope.bytes() == bytes + 128);
+  }
+  CHECK(memory.use_count() == 1);
   const ScopedWorkspace<Space> scope(memory.data() + 8, bytes);
   CHECK(contains(message_of([&] { einsum<"ij,jk->ik", MinPlus>(Space(), a, b, c); }),
                  "from a multiple of 64 on"));
@@ -802,17 +808,12 @@ TEST_CASE("what is refused names the label, the extents, the operands and the ca
 
   const EinsumShape three = eindecomp::einsum_shape("i,i,i->i");
   const View<double*> v("v", 3);
-  CHECK(contains(message_of([&] {
-                   einsum_views(Space(), three, PlusTimes{}, std::source_location::current(), v, v,
-                                v);
-                 }),
+  CHECK(contains(message_of([&] { einsum_views(Space(), three, PlusTimes{}, v, v, v); }),
                  "the string has 3 operands but 2 views were given"));
   const EinsumShape matrix = eindecomp::einsum_shape("ij->i");
-  CHECK(contains(message_of([&] {
-                   einsum_views(Space(), matrix, PlusTimes{}, std::source_location::current(), v,
-                                v);
-                 }),
-                 "operand 1 (i,j) has 2 labels but its view has rank 1"));
+  const std::string refused = message_of([&] { einsum_views(Space(), matrix, PlusTimes{}, v, v); });
+  CHECK(contains(refused, "views.cpp:" + std::to_string(__LINE__ - 1)));
+  CHECK(contains(refused, "operand 1 (i,j) has 2 labels but its view has rank 1"));
   const View<double*, Kokkos::LayoutStride> same(v.data(), Kokkos::LayoutStride(4, 0));
   CHECK(contains(message_of([&] { einsum<"ij->i">(Space(), a, same); }),
                  "the elements of the output along label 'i' share one place"));
@@ -832,10 +833,17 @@ TEST_CASE("alpha and beta, the labels chosen at run time, the output last") {
   Kokkos::deep_copy(a, 1.0);
   Kokkos::deep_copy(b, 2.0);
   Kokkos::deep_copy(c, 5.0);
-  einsum_scaled(Space(), eindecomp::einsum_shape("ij,jk->ik"), {.alpha = 3.0, .beta = 2.0},
-                std::source_location::current(), a, b, c);
+  einsum_scaled(Space(), eindecomp::einsum_shape("ij,jk->ik"), {.alpha = 3.0, .beta = 2.0}, a, b,
+                c);
   CHECK(c(2, 4) == 2 * 5.0 + 3 * 4 * 2.0);
   CHECK(a(2, 3) == 1.0);
+  const View<double*> v("v", 5);
+  const View<double*> y("y", 3);
+  Kokkos::deep_copy(v, 0.5);
+  Kokkos::deep_copy(y, 7.0);
+  einsum_scaled(Space(), eindecomp::einsum_shape("ij,jk,k->i"), {.alpha = 3.0, .beta = 2.0}, a, b,
+                v, y);
+  CHECK(y(2) == 2 * 7.0 + 3 * 4 * 5 * 2.0 * 0.5);
 }
 
 TEST_CASE("whatever is asked of an EinSum, its errors are those of einsum at the caller's line") {

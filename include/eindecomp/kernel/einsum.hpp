@@ -22,6 +22,7 @@
 
 #include "eindecomp/core/config.hpp"
 #include "eindecomp/core/fixed_string.hpp"
+#include "eindecomp/core/located.hpp"
 #include "eindecomp/expr/algebra.hpp"
 #include "eindecomp/expr/einsum_string.hpp"
 #include "eindecomp/expr/monoid.hpp"
@@ -43,6 +44,11 @@ struct Scaling {
 };
 
 namespace kernel::detail {
+template <class T>
+inline constexpr bool is_scaling = false;
+template <class T>
+inline constexpr bool is_scaling<Scaling<T>> = true;
+
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
 template <class View>
@@ -244,15 +250,16 @@ inline namespace EINDECOMP_INSTRUCTION_SET {
 /// where the EinSum is element-wise and both have the same labels. Launches on `space` and does not
 /// fence.
 /// \param spec  of a string: einsum_shape<"ij->i">(), or einsum_shape(text) at run time
-/// \throws Error, at `where`, if ranks or extents disagree, a view is null, elements of the output
+/// \throws Error, at the caller's line, if ranks or extents disagree, a view is null, elements of
+/// the output
 ///   share a place or the output overlaps an operand.
 template <compat::ExecutionSpace Space, class AlgebraType, class... Views>
-  requires(sizeof...(Views) >= 2)
-void einsum_views(const Space& space, const EinsumShape& spec, const AlgebraType& algebra,
-                  const std::source_location& where, const Views&... views) {
+  requires(sizeof...(Views) >= 2 && (compat::is_view<Views> && ...))
+void einsum_views(const Space& space, const core::Located<EinsumShape>& spec,
+                  const AlgebraType& algebra, const Views&... views) {
   kernel::detail::with_output_first(
       [&](const auto& output, const auto&... operands) {
-        kernel::detail::join_views(space, spec, algebra, where, output, operands...);
+        kernel::detail::join_views(space, spec.value, algebra, spec.where, output, operands...);
       },
       views...);
 }
@@ -261,13 +268,13 @@ void einsum_views(const Space& space, const EinsumShape& spec, const AlgebraType
 /// time; the last of `views` is the output. All elements are of one type. Without a temporary; as
 /// einsum_views otherwise.
 template <compat::ExecutionSpace Space, class... Views>
-  requires(sizeof...(Views) >= 2)
-void einsum_scaled(const Space& space, const EinsumShape& spec,
+  requires(sizeof...(Views) >= 2 && (compat::is_view<Views> && ...))
+void einsum_scaled(const Space& space, const core::Located<EinsumShape>& spec,
                    const Scaling<kernel::detail::ElementOfLast<Views...>>& scaling,
-                   const std::source_location& where, const Views&... views) {
+                   const Views&... views) {
   kernel::detail::with_output_first(
       [&](const auto& output, const auto&... operands) {
-        kernel::detail::join_scaled(space, spec, scaling, where, output, operands...);
+        kernel::detail::join_scaled(space, spec.value, scaling, spec.where, output, operands...);
       },
       views...);
 }
@@ -284,7 +291,9 @@ inline namespace EINDECOMP_INSTRUCTION_SET {
 /// operands: `einsum<"ij,jk->ik">(space, A, B, C)`.
 ///
 /// As einsum_views; a string that breaks a rule, or whose labels are not the views' ranks, does
-/// not compile. Not collective; does not fence.
+/// not compile. Not collective; does not fence. Three and four operands are one loop nest over all
+/// labels, as written: a product of several matrices is not split into products of two, as that of
+/// a program is; write two calls, or a program.
 /// \tparam Text         a label per dimension of every operand, "->", and those of C.
 /// \tparam AlgebraType  an Algebra<⊗, ⊕> without run-time state, such as MinPlus.
 /// \throws Error, at the caller's line, if extents disagree, a view is null or C overlaps an
@@ -468,8 +477,12 @@ kernel::detail::NoView einsum(const Arguments&...) {
   static_assert(operands > 4 || views == operands || views == operands + 1,
                 "EinDecomp: einsum is given another number of views than its string says; give one "
                 "per operand, and one for the output where that is not to be made");
+  constexpr bool scales = (kernel::detail::is_scaling<Arguments> || ...);
+  static_assert(operands <= 2 || operands > 4 || !scales,
+                "EinDecomp: alpha and beta are for sums of products of one or two operands; "
+                "einsum_scaled takes up to eight");
   static_assert(
-      operands > 4 || (views != operands && views != operands + 1),
+      operands > 4 || (operands > 2 && scales) || (views != operands && views != operands + 1),
       "EinDecomp: einsum of views takes an execution space, or none, then alpha and beta, "
       "if any, then the operands and the output, which are Kokkos::Views");
   return {};

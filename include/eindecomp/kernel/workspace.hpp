@@ -23,9 +23,9 @@ namespace eindecomp {
 template <class Space>
 using Workspace = Kokkos::View<unsigned char*, typename Space::memory_space>;
 
-/// As long as it lives, calls of this host thread on Space take their workspace from the view,
-/// which must live as long, and allocate nothing: workspace_bytes() says what a call needs. Calls
-/// that run at the same time, on two instances of a device, must not share one.
+/// As long as it lives, calls of this host thread on Space take their workspace from the view and
+/// allocate nothing: workspace_bytes() says what a call needs. Calls that run at the same time, on
+/// two instances of a device, must not share one.
 ///
 ///     Workspace<Space> workspace("workspace", workspace_bytes<"ij,kjl->kil">(space, A, B, C));
 ///     const ScopedWorkspace<Space> scope(workspace);
@@ -33,22 +33,20 @@ using Workspace = Kokkos::View<unsigned char*, typename Space::memory_space>;
 template <class Space>
 class ScopedWorkspace {
  public:
-  /// All of `workspace`, which must live as long.
+  /// All of `workspace`, which it keeps alive.
   explicit ScopedWorkspace(const Workspace<Space>& workspace)
-      : ScopedWorkspace(workspace.data(), workspace.size()) {}
-  /// So many bytes of the caller's; none if `data` is null. Those before the first multiple of 64
-  /// are not used.
+      : m_memory(workspace), m_before(std::exchange(current(), this)) {}
+  /// So many bytes of the caller's, which must live as long; none if `data` is null. Those before
+  /// the first multiple of 64 are not used.
   ScopedWorkspace(unsigned char* data, std::size_t bytes)
-      : m_data(data),
-        m_bytes(data == nullptr ? 0 : bytes),
-        m_before(std::exchange(current(), this)) {}
+      : ScopedWorkspace(Workspace<Space>(data, data == nullptr ? 0 : bytes)) {}
   ScopedWorkspace(const ScopedWorkspace&) = delete;
   ScopedWorkspace& operator=(const ScopedWorkspace&) = delete;
   ~ScopedWorkspace() { current() = m_before; }
 
-  [[nodiscard]] unsigned char* data() const { return m_data; }
+  [[nodiscard]] unsigned char* data() const { return m_memory.data(); }
   /// How many there are.
-  [[nodiscard]] std::size_t bytes() const { return m_bytes; }
+  [[nodiscard]] std::size_t bytes() const { return m_memory.size(); }
 
   /// The innermost one of this thread, or null.
   [[nodiscard]] static const ScopedWorkspace*& current() {
@@ -57,8 +55,7 @@ class ScopedWorkspace {
   }
 
  private:
-  unsigned char* m_data;
-  std::size_t m_bytes;
+  Workspace<Space> m_memory;
   const ScopedWorkspace* m_before;
 };
 

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "eindecomp/core/located.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/expr/element.hpp"
 #include "eindecomp/expr/expression.hpp"
@@ -197,18 +198,7 @@ inline constexpr bool is_binding<GeneratorBinding<T, Rank, Function>> = true;
 template <class Space>
 inline constexpr bool is_binding<Binding<Space>> = true;
 
-/// An argument, and the line it is given in: for functions whose last parameters are a pack, behind
-/// which no default argument can be.
-template <class T>
-struct Located {
-  T value;                     ///< the argument
-  std::source_location where;  ///< of the call
-  template <class From>
-    requires(std::convertible_to<From, T>)
-  // NOLINTNEXTLINE(google-explicit-constructor): the caller writes the argument alone.
-  Located(From&& from, std::source_location line = std::source_location::current())
-      : value(std::forward<From>(from)), where(line) {}
-};
+using core::Located;
 
 /// A symbol's facts, and the compile-time checks of a view that is to be bound to it.
 template <class Symbol, class View>
@@ -322,6 +312,15 @@ template <TensorName Symbol, class Where, class Views>
   return binding;
 }
 
+/// The same with the views written out: `bind(X, rows, {first, second})`.
+template <TensorName Symbol, class Where, class View>
+  requires(std::is_same_v<std::remove_cvref_t<Where>, Distribution>)
+[[nodiscard]] auto bind(Symbol&& symbol, Where&& distribution, std::initializer_list<View> views,
+                        std::source_location where = std::source_location::current()) {
+  return eindecomp::bind(symbol, std::forward<Where>(distribution), std::vector<View>(views),
+                         where);
+}
+
 /// A whole input, present on every rank: each reads its part in place.
 template <TensorName Symbol, class View>
 [[nodiscard]] auto bind_global(Symbol&& symbol, const View& whole,
@@ -331,7 +330,7 @@ template <TensorName Symbol, class View>
 
 /// A whole input, present on rank `root` only; the other ranks' views are not looked at and may be
 /// empty. The parts are sent to the ranks that store them, in memory of the run's own, before the
-/// plan's first step and apart from its words.
+/// plan's first instruction and apart from its words.
 template <TensorName Symbol, class View>
 [[nodiscard]] auto bind_global(Symbol&& symbol, const View& whole, int root,
                                std::source_location where = std::source_location::current()) {
