@@ -369,6 +369,18 @@ TEST_CASE("tiles by hand of what is looked up are none, and change nothing") {
   CHECK(right);
 }
 
+TEST_CASE("options stand before the bindings or behind, where these are in a vector") {
+  Program program;
+  const auto X = program.input<double>("X", {8});
+  const auto Y = let<"Y">(i) = 2.0 * X(i);
+  const Plan plan = ein::decompose(program, {.workers = 1});
+  const std::vector<ein::Binding<Space>> all{
+      ein::bind_generator(X, [](Extent r) { return 1.0 * r; })};
+  const ein::ExecuteOptions options{.chunk = 5};
+  CHECK(on_host(ein::execute(plan, Space(), options, all).gather(Y))(7) == 14.0);
+  CHECK(on_host(ein::execute(plan, Space(), all, options).gather(Y))(7) == 14.0);
+}
+
 TEST_CASE("calls that are computed alike are explained once") {
   Program program;
   const auto A = program.input<double>("A", {64, 64});

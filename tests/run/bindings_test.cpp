@@ -56,6 +56,17 @@ TEST_CASE("bindings one by one, in a vector, in braces and beside what is carrie
   is(executor.run({carried[0]}, b, c), 641);
   is(executor.run({carried[0], Any(b)}, c), 641);
   is(executor.run({c, carried[0]}, b), 641);
+  const std::vector<Any> others{b, c};
+  is(executor.run(run.carry(), others), 641);
+  is(executor.run(carried, {b, c}), 641);
+  CHECK(carried.size() == 1);
+  CHECK(contains(message_of([&] { (void)executor.run(carried, std::vector<Any>{b}); }),
+                 "bindings_test.cpp:" + std::to_string(__LINE__ - 1)));
+  const ein::ExecuteOptions limited{.chunk = 5};
+  const std::vector<Any> all{a, b, c};
+  is(ein::execute(plan, MPI_COMM_WORLD, Space(), all, limited), 321);
+  is(ein::execute(plan, MPI_COMM_WORLD, Space(), limited, all), 321);
+  is(ein::execute(plan, MPI_COMM_WORLD, Space(), {.chunk = 5}, {a, b, c}), 321);
   const std::string twice = message_of([&] { (void)executor.run({a, a}, b); });
   CHECK(contains(twice, "input A is bound"));
   CHECK(contains(twice, "bindings_test.cpp:"));

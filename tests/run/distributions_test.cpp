@@ -345,6 +345,42 @@ TEST_CASE("what lies where the plan wants it is read in place") {
   CHECK(sum(plan.input_words(product.A, everywhere)) == 0);
 }
 
+TEST_CASE("arrays are written out in braces") {
+  const World world;
+  const Product product;
+  const Plan plan = ein::decompose(product.program, {.workers = world.size});
+  // Two boxes of A on every rank, and two of C.
+  const auto two_of = [&](Extent rows, Extent columns) {
+    std::vector<std::vector<ein::Box>> by_rank(static_cast<std::size_t>(world.size));
+    const Extent parts = 2 * world.size;
+    for (Extent p = 0; p < parts; ++p) {
+      by_rank[static_cast<std::size_t>(p / 2)].push_back(
+          {{rows * p / parts, 0}, {rows * (p + 1) / parts, columns}});
+    }
+    return Distribution::boxes({rows, columns}, by_rank);
+  };
+  using Right = Kokkos::View<double**, Kokkos::LayoutRight, Space>;
+  const auto views = [&](const Distribution& distribution, const Formula<>& formula) {
+    std::vector<Right> all;
+    for (const ein::LocalArray& array : distribution.arrays(world.rank)) {
+      all.push_back(filled<Right>(array.bounds(), formula));
+    }
+    REQUIRE(all.size() == 2);
+    return all;
+  };
+  const Distribution of_a = two_of(12, 10);
+  const auto a = views(of_a, product.fa);
+  const auto run =
+      ein::execute(plan, MPI_COMM_WORLD, Space(), ein::bind(product.A, of_a, {a[0], a[1]}),
+                   ein::bind_generator(product.B, product.fb));
+  CHECK(product.right(run));
+  const Distribution of_c = two_of(12, 14);
+  const auto c = views(of_c, product.fb);
+  const auto moved = run.redistribute(product.C, of_c, {c[0], c[1]});
+  CHECK(moved.words_received == of_this_rank(plan.result_words(product.C, of_c)));
+  CHECK(right(of_c, world.rank, c, [&](Extent i, Extent k) { return product.expected(i, k); }));
+}
+
 TEST_CASE("arrays may interleave in memory, as components and columns of one") {
   const World world;
   const Index bound{8, 6};

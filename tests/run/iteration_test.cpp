@@ -8,6 +8,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "eindecomp/run/program.hpp"
@@ -206,6 +207,24 @@ TEST_CASE("blocks of a result are bound where they lie, or refused with both box
       if (!text.empty()) {
         CHECK(contains(text, "input X is bound to"));
         CHECK(contains(text, "iteration_test.cpp:" + std::to_string(line)));
+        if (contains(text, "lays the two out differently")) {
+          CHECK(contains(text,
+                         "decompose with .carry = {{\"Y\", \"X\"}}, or bind its views in "
+                         "plan.distribution(Y)"));
+        }
+        // Both are ways.
+        std::vector<decltype(first.local(Y).begin()->view)> views;
+        for (const auto& block : first.local(Y)) views.push_back(block.view);
+        const auto second =
+            executor.run(ein::bind_generator(A, fa), ein::bind(X, plan.distribution(Y), views));
+        CHECK(error_of(second.local(Y), twice) == 0);
+        const Plan with_carry = ein::decompose(
+            program,
+            {.workers = workers, .ranks = size, .strategy = strategy, .carry = {{"Y", "X"}}});
+        ein::Executor carrying(with_carry, MPI_COMM_WORLD, Space());
+        const auto once_more = carrying.run(ein::bind_generator(A, fa), ein::bind_generator(X, fx));
+        const auto third = carrying.run(once_more.carry(), ein::bind_generator(A, fa));
+        CHECK(error_of(third.local(Y), twice) == 0);
       }
       // Views without their boxes are found out, too, where every rank has one block.
       if (on_any_rank(given.size() != 1 || wanted.size() != 1)) continue;
@@ -494,6 +513,19 @@ TEST_CASE("what is carried to the next run stays where it is") {
     for (Extent c = 0; c < n; ++c) left += matrix(row, c) * solution(c);
     CHECK(std::abs(left - 1.0) < 1e-10);
   }
+}
+
+TEST_CASE("an executor of this process alone has a type of its own beside MPI's") {
+  Program program;
+  const auto X = program.input<double>("X", {8});
+  (void)(let<"Y">(i) = 2.0 * X(i));
+  const Plan plan = ein::decompose(program, {.workers = 1});
+  ein::LocalExecutor<Space> executor(plan, Space());
+  std::optional<ein::LocalExecutor<Space>::RunType> last;
+  last = executor.run(ein::bind_generator(X, [](Extent) { return 1.0; }));
+  CHECK(on_host(last->gather_as<double, 1>("Y"))(7) == 2.0);
+  const ein::Executor same(plan, Space());
+  static_assert(std::is_same_v<decltype(same), const ein::LocalExecutor<Space>>);
 }
 
 TEST_CASE("a class holds a plan, an executor and a run by the space alone") {

@@ -145,8 +145,9 @@ class BindingChecker {
                     index_text(given.lo) + ") to (" + index_text(given.hi) + ") on rank " +
                     std::to_string(m_session.control.rank()) + ", which stores that from (" +
                     index_text(wanted.lo) + ") to (" + index_text(wanted.hi) +
-                    ") (the plan lays the two out differently); gather " + result +
-                    " and bind_global it, or give both one layout by .layouts",
+                    ") (the plan lays the two out differently); decompose with .carry = {{\"" +
+                    result + "\", \"" + tensor.name +
+                    "\"}}, or bind its views in plan.distribution(" + result + ")",
                 where);
   }
 

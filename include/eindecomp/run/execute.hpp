@@ -83,6 +83,14 @@ template <class PlanType, compat::ExecutionSpace Space>
     return executor.run(bindings, where);
   }
 }
+/// The same with the options first, as where the bindings are no vector.
+template <class PlanType, compat::ExecutionSpace Space>
+[[nodiscard]] auto execute(const PlanType& plan, MPI_Comm user, const Space& space,
+                           const ExecuteOptions& options,
+                           const std::vector<Binding<Space>>& bindings,
+                           std::source_location where = std::source_location::current()) {
+  return execute(plan, user, space, bindings, options, where);
+}
 #endif
 
 /// Executes a plan for one rank in this process, without MPI.
@@ -110,9 +118,16 @@ template <class PlanType, compat::ExecutionSpace Space>
                            std::source_location where = std::source_location::current()) {
   run::check_plan_type<PlanType, Space>();
   if constexpr (run::plan_runs_on<PlanType, Space>) {
-    Executor<Space, comm::SelfCommunicator> executor(plan, space, options, where);
+    LocalExecutor<Space> executor(plan, space, options, where);
     return executor.run(bindings, where);
   }
+}
+/// The same with the options first, as where the bindings are no vector.
+template <class PlanType, compat::ExecutionSpace Space>
+[[nodiscard]] auto execute(const PlanType& plan, const Space& space, const ExecuteOptions& options,
+                           const std::vector<Binding<Space>>& bindings,
+                           std::source_location where = std::source_location::current()) {
+  return execute(plan, space, bindings, options, where);
 }
 
 }  // namespace eindecomp

@@ -43,8 +43,8 @@ class Engine;
 /// once, run() uses them again and again. Copies what it needs of the plan. Two duplicates of the
 /// communicator carry the plan's words ("EinDecomp transfers") and everything else ("EinDecomp
 /// control"). Must be destroyed on all ranks, and before Kokkos is finalised.
-/// Constructors deduce the type; a class of yours holds an executor as `Executor<Space>`, and what
-/// it returns as `Executor<Space>::RunType`.
+/// Constructors deduce the type; a class of yours holds an executor as `Executor<Space>`, one of
+/// this process alone as `LocalExecutor<Space>`, and what it returns as the `RunType` of that.
 template <class Space, comm::Communicator Group = run::DefaultCommunicator>
 class Executor {
  public:
@@ -123,6 +123,14 @@ class Executor {
     return run_bound(carried.value, carried.where);
   }
 
+  /// The same with the other bindings in a vector: `executor.run(run.carry(), others)`.
+  [[nodiscard]] RunType run(std::vector<Binding<Space>> carried,
+                            const std::vector<Binding<Space>>& others,
+                            std::source_location where = std::source_location::current()) {
+    carried.insert(carried.end(), others.begin(), others.end());
+    return run_bound(carried, where);
+  }
+
   /// The same with the first bindings in braces: `executor.run({next_u, next_r}, bind(A, a))`.
   /// Errors of the run name the line in which the first of them was made.
   template <class... Bindings>
@@ -145,11 +153,11 @@ class Executor {
   [[nodiscard]] const RankProgram& program(
       std::source_location where = std::source_location::current()) const;
 
-  /// What the last run did on this rank: the inputs that it brought from distributions of their
-  /// own, with the words that moved apart from the plan's; then how kernel calls are computed, and
-  /// why, a line for the calls of a statement that are computed alike: what explain() says of an
-  /// einsum, of the very kernels that it called. Of calls that run tile by tile, only which these
-  /// are and in how many tiles. Empty before the first run. Not collective; computes nothing.
+  /// What the last run did on this rank: first the inputs that it redistributed, with their words,
+  /// which are not the plan's; then, in one line for all calls of a statement that are computed
+  /// alike, the algorithm and the reason, as explain() gives them for an einsum. Of statements that
+  /// run tile by tile it names only the first and the last, and the number of tiles. Empty before
+  /// the first run. Not collective; computes nothing.
   /// \throws Error if the executor was moved from.
   [[nodiscard]] std::string explain(
       std::source_location where = std::source_location::current()) const;
@@ -181,6 +189,11 @@ Executor(const BasicPlan<KokkosBackend<Space>>&, MPI_Comm, const Space&, const E
 template <class Space>
 Executor(const BasicPlan<KokkosBackend<Space>>&, const Space&, const ExecuteOptions& = {},
          std::source_location = {}) -> Executor<Space, comm::SelfCommunicator>;
+
+/// An executor of this process alone, whether MPI is enabled or not: what `Executor(plan, space)`
+/// makes.
+template <class Space>
+using LocalExecutor = Executor<Space, comm::SelfCommunicator>;
 
 }  // namespace eindecomp
 

@@ -25,7 +25,7 @@ inline namespace without_mpi {
 
 /// Initialises MPI (where enabled) and Kokkos unless the program has done so, and finalises in its
 /// destructor what it initialised, Kokkos first. Every View and every Run must be gone by then: let
-/// it be the first thing in main. The library itself never initialises either.
+/// it be the first thing in main. Nothing else in the library initialises either.
 ///
 /// While it lives no process of the job leaves the others waiting. The destructor waits for all of
 /// them. One that leaves earlier (it returned, it called exit, an exception took it out of the

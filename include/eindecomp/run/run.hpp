@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <source_location>
@@ -181,6 +182,13 @@ class Run {
         run::named_result<typename View::value_type, compat::rank_of<View>>(symbol, where),
         distribution, run::strided_views(views));
   }
+  /// The same with the views written out: `run.redistribute(H, rows, {first, second})`.
+  template <TensorName Symbol, class View>
+  RedistributionStatistics redistribute(
+      const Symbol& symbol, const Distribution& distribution, std::initializer_list<View> views,
+      std::source_location where = std::source_location::current()) const {
+    return redistribute(symbol, distribution, std::vector<View>(views), where);
+  }
 
   /// The results that the plan carries to the next run (DecomposeOptions::carry), bound to the
   /// inputs they become: `executor.run(run.carry(), bind(A, …))`. Nothing is copied: the next run
@@ -190,7 +198,7 @@ class Run {
   [[nodiscard]] std::vector<Binding<Space>> carry(
       std::source_location where = std::source_location::current()) const;
 
-  /// Has these results no more: later runs of the same Executor may write where they lie. To be
+  /// Gives these results up: later runs of the same Executor may write where they lie. To be
   /// called on every rank, but not collective. Does not fence.
   /// \param results  their vertices in the plan's graph.
   /// \throws Error if one is no vertex of it, no result, or was released before; then all are held
