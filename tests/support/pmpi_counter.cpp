@@ -181,5 +181,35 @@ EINDECOMP_PMPI_OTHER(Scan,
                      (const void* in, void* out, int count, MPI_Datatype type, MPI_Op op,
                       MPI_Comm communicator),
                      (in, out, count, type, op, communicator))
+EINDECOMP_PMPI_OTHER(Barrier, (MPI_Comm communicator), (communicator))
+// The library's own, which it asks for and waits for by turns.
+EINDECOMP_PMPI_OTHER(Ibcast,
+                     (void* data, int count, MPI_Datatype type, int root, MPI_Comm communicator,
+                      MPI_Request* request),
+                     (data, count, type, root, communicator, request))
+EINDECOMP_PMPI_OTHER(Ireduce,
+                     (const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, int root,
+                      MPI_Comm communicator, MPI_Request* request),
+                     (in, out, count, type, op, root, communicator, request))
+EINDECOMP_PMPI_OTHER(Iallreduce,
+                     (const void* in, void* out, int count, MPI_Datatype type, MPI_Op op,
+                      MPI_Comm communicator, MPI_Request* request),
+                     (in, out, count, type, op, communicator, request))
+EINDECOMP_PMPI_OTHER(Iallgather,
+                     (const void* in, int n, MPI_Datatype type, void* out, int m,
+                      MPI_Datatype out_type, MPI_Comm communicator, MPI_Request* request),
+                     (in, n, type, out, m, out_type, communicator, request))
+EINDECOMP_PMPI_OTHER(Iallgatherv,
+                     (const void* in, int n, MPI_Datatype type, void* out, const int* m,
+                      const int* begins, MPI_Datatype out_type, MPI_Comm communicator,
+                      MPI_Request* request),
+                     (in, n, type, out, m, begins, out_type, communicator, request))
+EINDECOMP_PMPI_OTHER(Ialltoallv,
+                     (const void* in, const int* n, const int* in_begins, MPI_Datatype type,
+                      void* out, const int* m, const int* out_begins, MPI_Datatype out_type,
+                      MPI_Comm communicator, MPI_Request* request),
+                     (in, n, in_begins, type, out, m, out_begins, out_type, communicator, request))
+EINDECOMP_PMPI_OTHER(Ibarrier, (MPI_Comm communicator, MPI_Request* request),
+                     (communicator, request))
 
 }  // extern "C"
