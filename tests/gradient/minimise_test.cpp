@@ -192,6 +192,13 @@ TEST_CASE("a scalar is a weight like any other, and a loss may be read by other 
   const LoopRun run(g, {{"X", {1, 2, 3, 4}}, {"a", {0}}, {"rate", {0.5}}});
   CHECK(run.of(ein::AnySymbol(g.graph(), g.graph().find("a'")))[0] == doctest::Approx(0.5));
   CHECK(g.graph()[updates.loss.vertex()].is_result());
+  // Gradients of a norm of at most 1, here 0.4 and 0, are not clipped.
+  const auto next = [&](double at) {
+    return LoopRun(g, {{"X", {1, 2, 3, 4}}, {"a", {at}}, {"rate", {0.5}}})
+        .of(ein::AnySymbol(g.graph(), g.graph().find("a'")))[0];
+  };
+  CHECK(next(2.45) == doctest::Approx(2.65).epsilon(1e-14));
+  CHECK(next(2.5) == 2.5);
 }
 
 TEST_CASE("what cannot be trained is refused in one sentence, and nothing is written") {
@@ -292,6 +299,7 @@ TEST_CASE("every epoch of batches has each sample once, in an order of its own")
   }
   CHECK(batches.samples(5) == ein::Batches(22, 5, 3).samples(5));
   CHECK(batches.samples(5) != ein::Batches(22, 5, 4).samples(5));
+  CHECK(batches.samples(5) != ein::Batches(22, 5, 3 + (1ULL << 32)).samples(5));
   const auto row =
       batches.rows(5, [](ein::Extent sample, ein::Extent column) { return 100 * sample + column; });
   CHECK(row(2, 7) == 100 * batches.samples(5)[2] + 7);

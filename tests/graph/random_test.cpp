@@ -97,4 +97,8 @@ TEST_CASE("random numbers are functions of seed, name and index") {
   CHECK(uniform_numbers(X, 7)(2, 4) != uniform_numbers(Y, 7)(2, 4));
   CHECK(uniform_numbers(X, 7)(1, 0) != uniform_numbers(X, 7)(0, 1));
   CHECK(uniform_numbers(X, 7)(1, 0) != uniform_numbers(X, 7)(0, 4));
+  // All 64 bits of a seed and of an element's number count.
+  CHECK(uniform_numbers(X, 7)(2, 4) != uniform_numbers(X, 7 + (1ULL << 32))(2, 4));
+  const auto L = program.input<double>("L", {1 << 17, 1 << 17});
+  CHECK(uniform_numbers(L, 7)(0, 0) != uniform_numbers(L, 7)(1 << 15, 0));
 }

@@ -69,6 +69,16 @@ TEST_CASE("every program and every option has its own plan") {
       [](DecomposeOptions& o) {
         o.layouts = {{"X", {1, 2}}};
       },
+      [](DecomposeOptions& o) {
+        o.layouts = {{"X", Distribution::rows({64, 64}, 2)}};
+      },
+      [](DecomposeOptions& o) {
+        o.layouts = {{"X", Distribution::columns({64, 64}, 2)}};
+      },
+      [](DecomposeOptions& o) {
+        o.carry = {{"Z", "X"}};
+      },
+      [](DecomposeOptions& o) { o.threads = 2; },
       [](DecomposeOptions& o) { o.max_idle = 5; },
       [](DecomposeOptions& o) { o.max_idle = 5.5; },
       [](DecomposeOptions& o) { o.groups = 2; },
