@@ -88,6 +88,11 @@ TEST_CASE("a trace has every event, where and when it was") {
   CHECK(events == 2 * expected);
   CHECK(received[0] == plan.tasks().total_words());
   CHECK(received[1] == received[0]);
+  // From 3 s to 7 s, in microseconds.
+  const Timeline late = timeline_of(plan.graph, {{{Event::Kind::call, 2, 2, -1, 0, 3, 7}}});
+  const auto slice = nlohmann::json::parse(trace_json(plan.graph, {{"run", late}}))["traceEvents"];
+  CHECK(slice.back()["ts"] == 3e6);
+  CHECK(slice.back()["dur"] == 4e6);
 }
 
 TEST_CASE("a picture has a bar for every event and a row for every rank") {
@@ -103,6 +108,10 @@ TEST_CASE("a picture has a bar for every event and a row for every rank") {
     CHECK(count(svg, rank) == 1);
   }
   CHECK(count(svg, "nan") == 0);
+  // From 3 s to 7 s of 7 s, which are 1100 wide and begin at 70.
+  const Timeline late = timeline_of(plan.graph, {{{Event::Kind::call, 2, 2, -1, 0, 3, 7}}});
+  CHECK(count(timeline_svg(plan.graph, {{"late", late}}), R"(<rect x="541.43" y=)") == 1);
+  CHECK(count(timeline_svg(plan.graph, {{"late", late}}), R"( width="628.57" )") == 1);
   const Timeline nothing = timeline_of(plan.graph, {{}});
   CHECK(count(timeline_svg(plan.graph, {{"nothing", nothing}}), "nan") == 0);
 }
