@@ -352,9 +352,76 @@ TEST_CASE("groups that cannot run in steps are refused with the reason") {
   CHECK(contains(refusal(whole, tiled({1, 2, {{{1, 1}, 2}}})), "tiles have sizes"));
   CHECK(contains(refusal(whole, tiled({1, 2, {{{0, 0}, 1, 2}}})), "aggregates label 'a'"));
   CHECK(contains(refusal(whole, tiled({1, 2, {{{1, 1}, 1, -2}}})), "tiles of -2"));
+  const StepGroup inner{1, 2, {{{1, 1}, 1, 2}}};
+  CHECK(contains(refusal(whole, tiled({1, 2, inner.axes, {inner}})), "tiles have tiles"));
+  StepGroup odd = along_b(2);
+  odd.interleaved = 7;
+  CHECK(contains(refusal(whole, {odd}), "interleaved with a statement that it does not have"));
+  // S adds up what comes block after block along a.
+  StepGroup adding{2, 3, {{{0, 1}, 2}}};
+  adding.tiles = {{2, 3, {{{1, 0}, 1, 2}}}};
+  CHECK(contains(refusal(whole, {adding}), "'S' adds blocks up, and is in no tiles"));
   // Cut along the aggregated label: the result is put together from several workers'.
   const Placement across = on(2, graph, {{}, {2, 1}, {1, 2}, {2, 1}, {2, 1}});
   CHECK(contains(refusal(across, {along_b(2)}), "is not stored where it is computed"));
   const Placement elsewhere = on(2, graph, {{}, {1, 2}, {2, 1}, {2, 1}, {2, 1}});
   CHECK(contains(refusal(elsewhere, {along_b(2)}), "statement 'E' reads 'R' from other workers"));
+}
+
+TEST_CASE("statements that cannot run in steps are named, with the reason") {
+  const Placement whole = on(1, softmax(8, 8), {{}, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
+  // Of a softmax that was changed.
+  const auto fault = [&](const StepGroup& group, const auto& change) {
+    EinGraph graph = softmax(8, 8);
+    change(graph);
+    return eindecomp::step_fault(graph, whole, group).str();
+  };
+  const auto none = [](EinGraph&) {};
+  CHECK(fault(along_b(2), none).empty());
+  CHECK(contains(fault(along_b(2), [](EinGraph& g) { g.vertices[2].op.blocks = true; }),
+                 "'E' puts blocks together"));
+  CHECK(contains(fault(along_b(2), [](EinGraph& g) { g.vertices[2].operands[1].indices.resize(1); }),
+                 "'E' reads 'R' at indices computed from labels"));
+  // R is streamed along a, which it aggregates.
+  const StepGroup stream{1, 1, {{{0}, 2}}};
+  CHECK(fault(stream, none).empty());
+  CHECK(contains(fault(stream, [](EinGraph& g) { g.labels[at(g[1].labels[0])].uncut = true; }),
+                 "label 'a' of statement 'R' may not be cut"));
+  CHECK(contains(fault(stream, [](EinGraph& g) { g.vertices[1].scanned = 0; }),
+                 "'R' scans, and aggregates label 'a' as one"));
+  StepGroup fine = stream;
+  fine.axes[0].stripes = 5;
+  CHECK(contains(fault(fine, none), "extent 8 and would be cut into 5 times 2 parts"));
+}
+
+TEST_CASE("sums that cannot accumulate are named, with the reason") {
+  // T is a term of Z.
+  const auto sum = [](std::initializer_list<std::pair<const char*, VertexId>> terms) {
+    EinGraph graph;
+    graph.add_input("X", {8, 8}, {});
+    graph.add_input("Y", {8, 8}, {});
+    add(graph, "T", {{"ab", 0}}, "ab");
+    add(graph, "Z", terms, "ab");
+    graph.vertices[2].op.sums = true;
+    graph.vertices[3].op.adds = true;
+    return graph;
+  };
+  const auto fault = [](const EinGraph& graph, bool cut = false) {
+    StepGroup group{2, 3};
+    group.accumulates = true;
+    if (cut) group.axes = {{{0, 0}, 2}};
+    return eindecomp::step_fault(graph, on(1, graph, {{}, {}, {1, 1}, {1, 1}}), group).str();
+  };
+  EinGraph graph = sum({{"ab", 0}, {"ab", 2}});
+  CHECK(fault(graph).empty());
+  CHECK(contains(fault(graph, true), "'Z' is no sum of tensors in one block"));
+  graph.vertices[3].op.adds = false;
+  CHECK(contains(fault(graph), "'Z' is no sum of tensors in one block"));
+  CHECK(contains(fault(sum({{"ba", 0}, {"ab", 2}})), "'Z' reads 'X' under other labels"));
+  CHECK(contains(fault(sum({{"ab", 0}, {"ab", 1}, {"ab", 2}})),
+                 "several terms of 'Z' are there before"));
+  CHECK(contains(fault(sum({{"ab", 0}})), "the result of statement 'T' is no term that"));
+  graph = sum({{"ab", 0}, {"ab", 2}});
+  graph.vertices[2].op.sums = false;  // what it adds to X may be no sum
+  CHECK(contains(fault(graph), "the result of statement 'T' is no term that accumulates"));
 }

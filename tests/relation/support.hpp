@@ -198,7 +198,6 @@ inline std::vector<eindecomp::StepGroup> random_streams(Random& random, const Ei
   return groups;
 }
 
-/// Each axis of the mesh to a label that can take it, some axes to none.
 /// Some of a program's inputs, none of them half of the time.
 inline std::vector<VertexId> random_constants(Random& random, const EinGraph& graph) {
   std::vector<VertexId> constants;
@@ -209,6 +208,7 @@ inline std::vector<VertexId> random_constants(Random& random, const EinGraph& gr
   return constants;
 }
 
+/// Each axis of the mesh to a label that can take it, some axes to none.
 inline PartitionVector random_vector(Random& random, const Vertex& v, const Mesh& mesh) {
   PartitionVector d(v.labels.size(), 1);
   for (int axis : mesh.axes) {
