@@ -251,8 +251,7 @@ inline namespace EINDECOMP_INSTRUCTION_SET {
 /// fence.
 /// \param spec  of a string: einsum_shape<"ij->i">(), or einsum_shape(text) at run time
 /// \throws Error, at the caller's line, if ranks or extents disagree, a view is null, elements of
-/// the output
-///   share a place or the output overlaps an operand.
+///   the output share a place or the output overlaps an operand.
 template <compat::ExecutionSpace Space, class AlgebraType, class... Views>
   requires(sizeof...(Views) >= 2 && (compat::is_view<Views> && ...))
 void einsum_views(const Space& space, const core::Located<EinsumShape>& spec,
