@@ -85,7 +85,7 @@ TEST_CASE("scaled products find their alpha") {
   const ScaledMul<double> join{2.5};
   const AlgorithmCounts counts = check_random<Parallel, ScaledMul<double>, Sum, double, double>(
       150, 11, matrices(), join, Sum{}, product_sum<double>(2.5));
-  CHECK(counts.at(Algorithm::gemm) > 10);
+  if (eindecomp::kernel::blas::available<Parallel>) CHECK(counts.at(Algorithm::gemm) > 10);
   CHECK(count(counts, Algorithm::direct) + count(counts, Algorithm::packed) > 10);
 }
 
