@@ -117,10 +117,13 @@ TEST_CASE("short runs that follow one another in a large target") {
       CHECK(CopySchedule(nest, sizeof(float), target.data() + 1, StorePolicy::non_temporal, false)
                 .gathered);
 #endif
+      const InSpace<Space, float> there(source);
+      const InSpace<Space, float> here(target);
       eindecomp::kernel::detail::copy_nest(Space(), "EinDecomp::copy", nest, sizeof(float),
-                                           StorePolicy::non_temporal, target.data() + 1,
-                                           source.data());
+                                           StorePolicy::non_temporal, here.data() + 1,
+                                           there.data());
       Kokkos::fence();
+      here.fetch();
       REQUIRE(target == expected);
     }
   }
@@ -162,9 +165,12 @@ eindecomp::kernel::detail::CopySchedule check_runs(Extent run, Extent gap, Exten
       }
     }
   }
-  copy_nest(Space(), "EinDecomp::copy", nest, size, StorePolicy::non_temporal, first,
-            source.data());
+  const InSpace<Space, unsigned char> there(source);
+  const InSpace<Space, unsigned char> here(target);
+  copy_nest(Space(), "EinDecomp::copy", nest, size, StorePolicy::non_temporal,
+            here.data() + (first - target.data()), there.data());
   Kokkos::fence();
+  here.fetch();
   REQUIRE(target == expected);
   return {nest, size, first, StorePolicy::non_temporal, false};
 }
@@ -281,9 +287,11 @@ TEST_CASE("boxes of elements of any size are filled") {
         expected[row * 7 * size + byte] = k < value.size() ? value[k] : 0;
       }
     }
-    const auto fill = eindecomp::kernel::prepare_fill<Space>(bytes, box, value);
-    fill->run(Space(), filled.data(), nullptr);
-    Space().fence();
+    const InSpace<Space, unsigned char> here(filled);
+    const auto fill = eindecomp::kernel::prepare_fill(Space(), bytes, box, value);
+    fill->run(Space(), here.data(), nullptr);
+    Kokkos::fence();
+    here.fetch();
     CHECK(filled == expected);
   }
 }

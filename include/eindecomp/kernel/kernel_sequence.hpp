@@ -14,7 +14,7 @@
 
 namespace eindecomp::kernel {
 
-/// A 0 of any type that has an ElementKind.
+/// A 0 of any type that has an ElementKind, in memory of the host: for spaces that can access it.
 alignas(16) inline constexpr char zero_element[16]{};
 
 /// A kernel that runs others, each on tensors that begin elsewhere.

@@ -192,7 +192,8 @@ class RankBuilder {
     m_program.instructions.push_back({m_statement, m_program.turns, std::move(work)});
   }
   /// Lets calls whose operands have borders read the stored blocks where they need nothing else. A
-  /// device would take longer to begin the calls than to copy the blocks.
+  /// device would take longer to begin the calls than to copy the blocks, and could not access the
+  /// 0 that stands for what is beyond their ends (kernel::zero_element).
   void split_interior() {
     if (m_space.threads == 0 || !InteriorSplitter::may_split((*m_graph)[m_statement])) return;
     InteriorSplitter(*m_graph, m_program.buffers, m_statement, m_gathers, m_fills, m_spreads,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -262,8 +263,8 @@ class ProgramPreparer {
       value.resize(to_index(one.bytes));
       std::memcpy(value.data(), m_graph[statement].op.state.data(), value.size());
     }
-    return {kernel::prepare_fill<Space>(one.bytes, strided_box(box, memory(buffer), one), value),
-            into, into};
+    const kernel::StridedBox filled = strided_box(box, memory(buffer), one);
+    return {kernel::prepare_fill(m_space, one.bytes, filled, value), into, into};
   }
 
   [[nodiscard]] PreparedPass<Space> prepare(const Count& count) const {
@@ -382,6 +383,8 @@ class ProgramPreparer {
   /// rows.
   [[nodiscard]] const Kernel* kernel_of_open(VertexId statement, const KernelCall& call,
                                              const CallMemory& whole, kernel::Write write) {
+    // Programs for other spaces have no such calls: see RankBuilder::split_interior.
+    assert((compat::accessible<Space, Kokkos::HostSpace>));
     auto all = std::make_unique<kernel::KernelSequence<Space>>(whole.shape.operands);
     const auto take = [&](const OpenPart& part) {
       typename kernel::KernelSequence<Space>::Part made;

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -82,12 +81,16 @@ namespace detail {
 template <class Space>
 class PreparedFill final : public PreparedBox<Space> {
  public:
-  PreparedFill(const StridedBox& box, std::int64_t element_bytes, const ElementBytes& value)
-      : m_copy(box, element_bytes), m_value("EinDecomp::fill", to_index(element_bytes)) {
-    const auto mirror = Kokkos::create_mirror_view(m_value);
-    std::copy_n(value.begin(), std::min(value.size(), mirror.size()), mirror.data());
-    const Space space;
-    Kokkos::deep_copy(space, m_value, mirror);
+  /// Fences `space`.
+  PreparedFill(const Space& space, const StridedBox& box, std::int64_t element_bytes,
+               ElementBytes value)
+      : m_copy(box, element_bytes),
+        m_value(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "EinDecomp::fill"),
+                to_index(element_bytes)) {
+    value.resize(to_index(element_bytes));
+    using Bytes = Kokkos::View<const unsigned char*, Kokkos::HostSpace,
+                               Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+    Kokkos::deep_copy(space, m_value, Bytes(value.data(), value.size()));
     compat::fence(space, "EinDecomp::fill");
   }
   void run(const Space& space, void* into, const void*) const override {
@@ -120,13 +123,14 @@ class PreparedCount final : public PreparedBox<Space> {
 };
 }  // namespace detail
 
-/// Fills the elements of a box with one value, made ready.
+/// Fills the elements of a box with one value, made ready. Fences `space`.
 /// \param box  whose strides in the source are 0
 template <compat::ExecutionSpace Space>
-[[nodiscard]] std::unique_ptr<const PreparedBox<Space>> prepare_fill(std::int64_t element_bytes,
+[[nodiscard]] std::unique_ptr<const PreparedBox<Space>> prepare_fill(const Space& space,
+                                                                     std::int64_t element_bytes,
                                                                      const StridedBox& box,
                                                                      const ElementBytes& value) {
-  return std::make_unique<const detail::PreparedFill<Space>>(box, element_bytes, value);
+  return std::make_unique<const detail::PreparedFill<Space>>(space, box, element_bytes, value);
 }
 
 /// Writes consecutive numbers, made ready.
