@@ -26,8 +26,9 @@
 #endif
 
 /// The bytes of a vector register that host code may use through portable vector types; not defined
-/// where the compiler has no shuffles of them.
-#if defined(__has_builtin) && !defined(__CUDACC__) && !defined(__HIPCC__)
+/// where the compiler has no shuffles of them, or compiles the same code for a device.
+#if defined(__has_builtin) && !defined(__CUDACC__) && !defined(__HIPCC__) && \
+    !defined(SYCL_LANGUAGE_VERSION)
 #if __has_builtin(__builtin_shufflevector)
 #if defined(__AVX512F__)
 #define EINDECOMP_REGISTER_BYTES 64
@@ -167,7 +168,7 @@
 #endif
 
 /// Defined while device code is compiled, which leaves out what only hosts call.
-#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__) || defined(__SYCL_DEVICE_ONLY__)
 #define EINDECOMP_DEVICE_PASS 1
 #endif
 
