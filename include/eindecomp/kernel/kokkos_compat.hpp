@@ -5,6 +5,8 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -83,6 +85,23 @@ inline constexpr bool is_device = detail::runs_on_device<Space>();
 /// to what lives on the caller's stack.
 template <class Space>
 inline constexpr bool is_synchronous = detail::returns_when_done<Space>();
+
+/// Items that one launch on `Space` may have. On GPUs loops of Kokkos before 4.6 count them in 32
+/// bits, and leave out or repeat what is beyond.
+template <class Space>
+inline constexpr std::int64_t max_items = is_device<Space>&& KOKKOS_VERSION < 40600
+                                              ? (std::int64_t{1} << 32) - 1
+                                              : std::numeric_limits<std::int64_t>::max();
+
+/// Memory of the host that a device reads and writes by itself, without the driver copying it to
+/// such memory first. The host's only memory where there is no device.
+#if KOKKOS_VERSION >= 40000
+using HostPinnedSpace = Kokkos::SharedHostPinnedSpace;
+#elif defined(KOKKOS_ENABLE_CUDA)
+using HostPinnedSpace = Kokkos::CudaHostPinnedSpace;
+#else
+using HostPinnedSpace = Kokkos::HostSpace;
+#endif
 
 /// Threads that a host space computes with; 0 of a device.
 template <class Space>

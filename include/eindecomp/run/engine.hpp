@@ -123,8 +123,8 @@ class Engine {
     make_room(0, 0, 1, read, where);
     m_arena = allocate<MemorySpace>("EinDecomp::arena", program.arena_bytes, where);
     if (!host_reaches<Space> && !m_options.gpu_aware_mpi.value_or(group.gpu_aware())) {
-      m_host = allocate<Kokkos::HostSpace>("EinDecomp::messages on host",
-                                           most_message_bytes(program), where);
+      m_host = allocate<compat::HostPinnedSpace>("EinDecomp::messages on host",
+                                                 most_message_bytes(program), where);
     }
     m_buffers.clear();
     for (const Buffer& buffer : program.buffers) {
@@ -260,7 +260,7 @@ class Engine {
   kernel::Scratch<Space> m_workspace;
   Memory<MemorySpace> m_arena;
   ResultPool<MemorySpace> m_results;
-  Memory<Kokkos::HostSpace> m_host;
+  Memory<compat::HostPinnedSpace> m_host;
   std::optional<RunInputs<Space, Group>> m_inputs;
 };
 

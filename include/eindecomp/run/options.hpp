@@ -41,8 +41,10 @@ struct ExecuteOptions {
   /// on all ranks, with a message that names the ranks that did not come and what they were last
   /// seen doing. 0: no limit. Time in kernels does not count.
   double time_limit = 0;
-  /// Whether MPI may be given pointers to a GPU's memory; if not, messages pass through the host.
-  /// Unset, the MPI library is asked. Without meaning where the host can reach the space's memory.
+  /// Whether MPI may be given pointers to a GPU's memory by the messages of a plan; if not, they
+  /// pass through the host. Unset, the MPI library is asked. What is scattered, gathered or
+  /// redistributed passes through the host in any case. Without meaning where the host can reach
+  /// the space's memory.
   std::optional<bool> gpu_aware_mpi = std::nullopt;
   /// Whether runs record what this rank does when, for Run::timeline(). Each stage then ends with a
   /// fence, so that kernels of a device count where they run; 40 bytes a message or kernel call.

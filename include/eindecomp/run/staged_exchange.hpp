@@ -60,8 +60,8 @@ class StagedExchange {
     // The host's first: whether there is enough of both is told by the other.
     if constexpr (!host_reaches<Space>) {
       m_host = {};
-      m_host =
-          run::allocate<Kokkos::HostSpace>("EinDecomp::redistribution on host", bytes(), where);
+      m_host = run::allocate<compat::HostPinnedSpace>("EinDecomp::redistribution on host", bytes(),
+                                                      where);
     }
     m_staging = run::allocate<MemorySpace>("EinDecomp::redistribution", bytes(), where);
   }
@@ -111,7 +111,7 @@ class StagedExchange {
   std::optional<ArrayExchange<Space>> m_exchange;
   Known m_known;
   Memory<MemorySpace> m_staging;
-  Memory<Kokkos::HostSpace> m_host;
+  Memory<compat::HostPinnedSpace> m_host;
 };
 
 }  // namespace eindecomp::run

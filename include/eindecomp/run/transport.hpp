@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
-/// Blocks in the memory of an execution space as messages: packed, through the host where MPI
-/// cannot reach that memory, unpacked.
+/// Blocks in the memory of an execution space as messages: packed, through the host where it cannot
+/// reach that memory, even if MPI could, unpacked.
 #pragma once
 
 #include <algorithm>
@@ -80,7 +80,7 @@ class SlabTransport {
  public:
   using MemorySpace = typename Space::memory_space;
 
-  /// Allocates at most 1 MiB, and as much on the host where MPI cannot reach the space's memory.
+  /// Allocates at most 1 MiB, and as much on the host where it cannot reach the space's memory.
   SlabTransport(const Space& space, Group& group, const std::source_location& where)
       : m_space(space),
         m_group(group),
