@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <source_location>
 
 #include "eindecomp/core/config.hpp"
+#include "eindecomp/core/error.hpp"
 #include "eindecomp/core/types.hpp"
 #include "eindecomp/kernel/kokkos_compat.hpp"
 
@@ -43,6 +45,15 @@ void launch_erased(const Space& space, const char* label, Extent items, const Er
   }
 }
 
+/// \throws Error, without a place, if a launch has more items than Kokkos' loops on `Space` count.
+template <compat::ExecutionSpace Space>
+void check_items(Extent items, Extent most = compat::max_items<Space>) {
+  if (items <= most) return;
+  core::fail(ErrorKind::plan, std::source_location(), "a kernel has ", items,
+             " items (before version 4.6, loops of Kokkos on a GPU count ", most,
+             " at most); build with Kokkos 4.6 or later, or use more workers");
+}
+
 /// Calls body(item) for 0 <= item < items in parallel on `space`, without a fence.
 template <compat::ExecutionSpace Space, class Body>
 void launch(const Space& space, const char* label, Extent items, const Body& body) {
@@ -50,6 +61,7 @@ void launch(const Space& space, const char* label, Extent items, const Body& bod
   if constexpr (compat::is_synchronous<Space>) {
     launch_erased(space, label, items, {&body, call_body<Body>});
   } else {
+    check_items<Space>(items);
     Kokkos::parallel_for(label, compat::as_argument(ItemPolicy<Space>(space, 0, items)), body);
   }
 }

@@ -72,11 +72,17 @@ struct JoinTuning {
   bool dense_rows = false;  ///< the signature computes rows that are dense as one run
   int element_bytes = 8;    ///< of an element that is joined
   bool row_blocks = false;  ///< and rows that are short, wherever they lie, in one loop over rows
+  Extent folded = 0;        ///< parts that one thread folds, more in two steps; 0: all
 
   /// Of hosts. Measured on 4096 x 6144 and 6291 x 4000.
   static constexpr JoinTuning host() { return {16, 4096, 8192, 256, 16384}; }
-  /// Of devices: one output per thread, neighbouring threads on neighbouring elements. Reckoned.
-  static constexpr JoinTuning device() { return {1, 1, 256, 4096, 65536}; }
+  /// Of devices: one output per thread, neighbouring threads on neighbouring elements, and of few
+  /// outputs 65,536 parts that are folded into 256 before they are folded into one. Reckoned.
+  static constexpr JoinTuning device() {
+    JoinTuning tuning{1, 1, 256, 4096, 65536};
+    tuning.folded = 256;
+    return tuning;
+  }
 };
 
 /// Constants of the code. Bytes, unless a line says otherwise.
@@ -182,9 +188,13 @@ inline constexpr Extent min_crossed_rows = 32;     ///< and so do fewer
 inline constexpr Extent crossed_items = 64;        ///< items of a map, if it has as many blocks
 
 // Of devices. Reckoned.
-inline constexpr int device_scan_piece = 64;          ///< elements of a piece, one thread's
+inline constexpr int device_scan_piece = 64;  ///< elements of a piece, one thread's, at least
+/// Multiplications that make one of several calls of the BLAS worth its launch, of some
+/// microseconds. One kernel of the library's own computes smaller ones together.
+inline constexpr double min_device_call = 1e6;
 inline constexpr Extent device_lookup_items = 32768;  ///< of gathers and scatters, not measured
-inline constexpr Extent device_scans = 16384;  ///< scans that keep a device busy, one thread each
+/// Scans, or pieces of them, that keep a device busy, one thread each.
+inline constexpr Extent device_scans = 16384;
 
 // Products over any algebra, in semiring/. Measured on the `semirings` benchmark, n = 1024.
 /// Joins, positions of K, rows and columns below which the generic kernel is at least as fast.

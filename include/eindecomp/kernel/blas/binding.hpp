@@ -7,6 +7,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <utility>
 
 #include "eindecomp/kernel/kokkos_compat.hpp"
@@ -20,10 +21,15 @@
 #define EINDECOMP_HAS_HOST_BLAS 1
 #endif
 #endif
-#if (defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL)) && \
+// The device's by Kokkos Kernels' views, from 4.1 on, which does all of it on the instance. The
+// header above says what Kokkos Kernels was built with.
+#if ((defined(KOKKOS_ENABLE_CUDA) && defined(KOKKOSKERNELS_ENABLE_TPL_CUBLAS)) ||  \
+     (defined(KOKKOS_ENABLE_HIP) && defined(KOKKOSKERNELS_ENABLE_TPL_ROCBLAS))) && \
     __has_include(<KokkosBlas3_gemm.hpp>)
+#if KOKKOSKERNELS_VERSION >= 40100
 #define EINDECOMP_HAS_DEVICE_BLAS 1
 #include <KokkosBlas3_gemm.hpp>
+#endif
 #endif
 #endif
 
@@ -65,14 +71,12 @@ template <class Space, class T>
                          Kokkos::ALL());
 }
 
-template <class Space>
-using ProbeView = decltype(as_view<Space>(Matrix<double>{}));
-
-/// Whether this Kokkos Kernels takes the execution space instance (4.0 and later).
-template <class Space>
-concept TakesInstance = requires(const Space& space, const ProbeView<Space>& view) {
-  KokkosBlas::gemm(space, "N", "N", 1.0, view, view, 0.0, view);
-};
+// Kokkos Kernels has one handle of the BLAS in a process and sets its instance before each call:
+// one on another instance in between would take it along.
+inline std::mutex& handle_in_use() {
+  static std::mutex mutex;
+  return mutex;
+}
 #endif
 
 template <class Space>
@@ -83,7 +87,7 @@ template <class Space>
 #endif
   } else {
 #if defined(EINDECOMP_HAS_DEVICE_BLAS)
-    return TakesInstance<Space>;
+    return compat::is_device<Space>;
 #endif
   }
   return false;
@@ -95,6 +99,14 @@ template <class Space>
 /// finished whatever came before. Without it every product takes another algorithm.
 template <class Space>
 inline constexpr bool available = detail::is_reached<Space>();
+
+/// Whether gemm() on a device may add up the terms of a product m x n in another order in every
+/// run: Kokkos Kernels then has blocks of threads add to the outputs in place of calling the BLAS.
+[[nodiscard]] constexpr bool adds_in_any_order(bool transpose_a, bool transpose_b, std::int64_t m,
+                                               std::int64_t n) {
+  constexpr std::int64_t fewest_outputs = 1600;  // its numDotsLayoutLeftThreshold
+  return transpose_a && !transpose_b && m * n < fewest_outputs;
+}
 
 /// C = alpha·op(A)·op(B) + beta·C on the host, by the calling thread and whatever threads the BLAS
 /// has of its own: gemv where C is one row or column, else gemm. No dimension may be 0. Only
@@ -141,6 +153,7 @@ void gemm([[maybe_unused]] const Space& space, bool transpose_a, bool transpose_
 #endif
 #if defined(EINDECOMP_HAS_DEVICE_BLAS)
   if constexpr (!compat::is_synchronous<Space>) {
+    const std::lock_guard lock(detail::handle_in_use());
     KokkosBlas::gemm(space, transpose_a ? "T" : "N", transpose_b ? "T" : "N", alpha,
                      detail::as_view<Space>(a), detail::as_view<Space>(b), beta,
                      detail::as_view<Space>(c));

@@ -119,6 +119,17 @@ EINDECOMP_COMPACT [[nodiscard]] inline double calls_seconds(const Contraction& p
     }
     return choice;
   }
+  if (threads == 0 && in_place) {
+    if (blas::adds_in_any_order(gemm.transpose_a, gemm.transpose_b, gemm.m, gemm.n)) {
+      choice.reason = "on a device, terms that would be added up in any order";
+      return choice;
+    }
+    const Extent calls = gemm.outer.size() * gemm.inner.size();
+    if (calls > 1 && static_cast<double>(gemm.call_joins()) < tuning::min_device_call) {
+      choice.reason = "on a device, calls too small to be launched one by one";
+      return choice;
+    }
+  }
   bool one_call = false;
   if (in_place && gemm.m > 1 && gemm.n > 1 && gemm.k > 1) {
     const double calls = static_cast<double>(gemm.outer.size() * gemm.inner.size());

@@ -392,6 +392,32 @@ struct JoinKernel {
   }
 };
 
+/// Between the two stages of a split reduction, where an output has many parts: folds groups of
+/// neighbours, each into its first part. Item = a group.
+template <class Monoid, class Value>
+struct FoldGroupsKernel {
+  using Traits = MonoidTraits<Monoid, Value>;
+  using State = typename Traits::State;
+
+  Monoid monoid;
+  State* partials;
+  Extent parts;  ///< of an output
+  Extent group;  ///< parts of a group, at most
+
+  EINDECOMP_FUNCTION void operator()(const Extent item) const {
+    const Extent groups = ceil_div(parts, group);
+    const Extent output = item / groups;
+    const Extent first = (item - output * groups) * group;
+    const Extent last = first + group < parts ? first + group : parts;
+    State* const own = partials + output * parts;
+    State state = own[first];
+    for (Extent part = first + 1; part < last; ++part) {
+      state = Traits::combine(monoid, state, own[part]);
+    }
+    own[first] = state;
+  }
+};
+
 /// Second stage of a split reduction: folds the parts of each output in their order. \tparam Held
 ///   as JoinKernel's.
 template <class Held, class Monoid, class Value>
@@ -403,6 +429,7 @@ struct FoldKernel {
   Held schedule;
   Store<Monoid, Value> store;
   const State* partials;
+  Extent step = 1;  ///< parts of the groups that are folded already
 
   EINDECOMP_FUNCTION void operator()(const Extent item) const {
     const Extent outputs = schedule.across_outputs ? schedule.width : 1;
@@ -415,7 +442,7 @@ struct FoldKernel {
       return;
     }
     State state = partials[item * schedule.parts];
-    for (Extent part = 1; part < schedule.parts; ++part) {
+    for (Extent part = step; part < schedule.parts; part += step) {
       state = Traits::combine(store.monoid, state, partials[item * schedule.parts + part]);
     }
     store(out.offset[tensors - 1] + j * schedule.vector_stride[tensors - 1], state);

@@ -160,9 +160,19 @@ class PreparedLoops final : public PreparedKernel<Space> {
       return;
     }
     launch(space, "EinDecomp::join parts", m_schedule.items(), kernel);
-    const FoldKernel<Held, Monoid, typename Sig::Value> fold{m_schedule, kernel.memory.store,
-                                                             kernel.memory.partials};
-    launch(space, "EinDecomp::join fold", m_schedule.partials() / m_schedule.parts, fold);
+    const Extent parts = m_schedule.parts;
+    const Extent outputs = m_schedule.partials() / parts;
+    FoldKernel<Held, Monoid, typename Sig::Value> fold{m_schedule, kernel.memory.store,
+                                                       kernel.memory.partials};
+    if constexpr (tuning.folded > 0) {
+      if (parts > tuning.folded) {
+        fold.step = tuning.folded;
+        launch(space, "EinDecomp::join groups", outputs * ceil_div(parts, fold.step),
+               FoldGroupsKernel<Monoid, typename Sig::Value>{m_monoid, kernel.memory.partials,
+                                                             parts, fold.step});
+      }
+    }
+    launch(space, "EinDecomp::join fold", outputs, fold);
   }
 
  private:

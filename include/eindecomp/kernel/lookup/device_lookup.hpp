@@ -119,8 +119,10 @@ struct DeviceLookupKernel {
 
   EINDECOMP_FUNCTION void operator()(const Extent item, Extent& faults) const {
     Cursor<tensors> at;
-    at.seek(schedule.items, item / schedule.pieces);
-    const Range own = range(item % schedule.pieces);
+    // Neighbouring threads have neighbouring positions, which often are neighbours in memory.
+    const Extent positions = schedule.items.size();
+    at.seek(schedule.items, item % positions);
+    const Range own = range(item / positions);
     if (!accumulate) {
       for_each_output(at, own,
                       [&](Extent state, Extent) { states[state] = Traits::identity(monoid); });
@@ -287,6 +289,7 @@ class PreparedDeviceLookup<Space, expr::Where<Lookups, Join, Monoid, Skipped>, M
     kernel.states = apart() ? reinterpret_cast<State*>(workspace) : static_cast<State*>(into);
     kernel.results = apart() ? static_cast<Result*>(into) : nullptr;
     kernel.accumulate = m_write == Write::accumulate;
+    check_items<Space>(m_schedule.size());
     Extent faults = 0;
     Kokkos::parallel_reduce("EinDecomp::lookup", ItemPolicy<Space>(space, 0, m_schedule.size()),
                             kernel, faults);

@@ -53,7 +53,7 @@ struct ScanKernel {
   static constexpr int room = static_cast<int>(
       std::max<std::size_t>(1, std::size_t{tuning::states_bytes} / (group * sizeof(State))));
   static constexpr int strip = Host ? std::min(tuning::scan_strip, room) : 1;  ///< scans, at most
-  /// Elements of a piece, at most.
+  /// Elements of a piece: of a host at most, of a device at least.
   static constexpr int most = Host ? std::min(tuning::scan_piece, room) : tuning::device_scan_piece;
 
   ScanSchedule schedule;
@@ -72,7 +72,7 @@ struct ScanKernel {
   }
 
   [[nodiscard]] static ScanSchedule make_schedule(const LocalEinsum& shape) {
-    return ScanSchedule(shape, strip, group, most);
+    return ScanSchedule(shape, strip, group, most, Host ? 0 : tuning::device_scans);
   }
   [[nodiscard]] static Extent groups_of(const ScanSchedule& schedule) {
     return ceil_div(schedule.pieces, group);
@@ -81,8 +81,9 @@ struct ScanKernel {
   EINDECOMP_FUNCTION void operator()(const Extent item) const {
     const bool by_strip = phase == ScanPhase::whole || phase == ScanPhase::carry;
     const Extent groups = by_strip ? 1 : (schedule.pieces + group - 1) / group;
-    const Extent number = item / groups;
-    const Extent begin = item % groups * group;
+    // Neighbouring threads of a device have neighbouring scans.
+    const Extent number = Host ? item / groups : item % schedule.strips;
+    const Extent begin = (Host ? item % groups : item / schedule.strips) * group;
     const bool to_end = by_strip || begin + group > schedule.pieces;
     const Extent end = to_end ? schedule.pieces : begin + group;
     Cursor<2> at;

@@ -39,8 +39,10 @@ struct ScanSchedule {
   /// \param shape  one with LocalEinsum::scan
   /// \param strip  scans of a strip, at most
   /// \param group  how many pieces are computed in turns
-  /// \param most   elements of a piece
-  ScanSchedule(const LocalEinsum& shape, int strip, int group, Extent most) {
+  /// \param most   elements of a piece; where `enough` is given the fewest, since what each piece
+  ///   aggregates is carried on one by one
+  /// \param enough  pieces of all scans together that keep a device busy; 0 of a host
+  ScanSchedule(const LocalEinsum& shape, int strip, int group, Extent most, Extent enough = 0) {
     const int along = shape.scan.along;
     const int over = shape.scan.over;
     backwards = shape.scan.backwards;
@@ -63,8 +65,9 @@ struct ScanSchedule {
     outer.merge();
     cut_strips(strip);
     strips = length > 0 ? outer.size() : 0;
-    piece =
-        std::clamp<Extent>(length / group, std::min<Extent>(most, tuning::min_scan_piece), most);
+    piece = enough > 0 ? std::max(most, ceil_div(strips * (before + length), enough))
+                       : std::clamp<Extent>(length / group,
+                                            std::min<Extent>(most, tuning::min_scan_piece), most);
     pieces_before = ceil_div(before, piece);
     pieces = pieces_before + ceil_div(length, piece);
   }
