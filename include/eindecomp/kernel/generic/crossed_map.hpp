@@ -169,7 +169,9 @@ class PreparedCrossed final : public PreparedKernel<Space> {
                        compute_block(from, at, s * tuning::crossed_rows, first, store,
                                      workspace + worker * worker_bytes());
                      }
+#if defined(EINDECOMP_STREAMING_BYTES)
                      if (m_streamed) end_streaming();
+#endif
                    });
   }
 
