@@ -23,8 +23,8 @@ inline constexpr bool is_composed = false;
 template <class Op, class... Es>
 inline constexpr bool is_composed<Composed<Op, Es...>> = true;
 
-/// Whether a join gives the same bits wherever it is computed: it is one operation or products
-/// alone, which no compiler contracts and no vector computes otherwise.
+/// Whether a join gives the same bits wherever it is computed, whoever compiles it for whatever
+/// machine: it is one operation or products alone, which no compiler contracts.
 template <class F>
 inline constexpr bool keeps_bits =
     is_one_of<F, Identity, Mul, Add, Sub, Negate, Min, Max, AbsDiff, SqDiff, Relu> ||

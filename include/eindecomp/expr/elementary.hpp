@@ -29,7 +29,8 @@ struct LogarithmConstants<float> {
   template <class V>
   EINDECOMP_ALWAYS_INLINE EINDECOMP_FUNCTION static constexpr V series(V z) {
     const V w = z * z;
-    return z * (0x1.555554p-1F + w * 0x1.23d3dcp-2F) + w * (0x1.999c26p-2F + w * 0x1.f13c4cp-3F);
+    const V even = 0x1.999c26p-2F + w * 0x1.f13c4cp-3F;
+    return z * (0x1.555554p-1F + w * 0x1.23d3dcp-2F + z * even);
   }
 };
 
@@ -40,12 +41,12 @@ struct LogarithmConstants<double> {
   template <class V>
   EINDECOMP_ALWAYS_INLINE EINDECOMP_FUNCTION static constexpr V series(V z) {
     const V w = z * z;
-    const V even = w * (3.999999999940941908e-01 +
-                        w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
-    const V odd = z * (6.666666666666735130e-01 +
-                       w * (2.857142874366239149e-01 +
-                            w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
-    return odd + even;
+    const V even =
+        3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01);
+    const V odd = 6.666666666666735130e-01 +
+                  w * (2.857142874366239149e-01 +
+                       w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01));
+    return z * (odd + z * even);
   }
 };
 
@@ -79,9 +80,12 @@ template <class V, class T = typename ElementOfVector<V>::type>
   const V k = (biased - bias) - subnormal;
   const V f = std::bit_cast<V>((above & fraction) + root_of_half) - T(1);
   const V s = f / (f + T(2));
-  const V half_square = (f * T(0.5)) * f;
-  const V rest = s * (half_square + Constants::series(s * s)) + k * Constants::ln2_low;
-  const V result = ((rest - half_square) + f) + k * Constants::ln2_high;
+  // No sum is one of two products: compilers fuse the one or the other, of numbers and of vectors
+  // not the same.
+  const V square = f * f;
+  const V half_square = square - square * T(0.5);
+  const V rest = s * (half_square + Constants::series(s * s)) - half_square;
+  const V result = ((rest + k * Constants::ln2_low) + f) + k * Constants::ln2_high;
 
   Bits bits = std::bit_cast<Bits>(result);
   bits = given == infinite ? given : bits;

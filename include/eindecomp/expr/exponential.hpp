@@ -114,32 +114,58 @@ template <class T, class V>
   return core::greater(-most, core::lesser(most, x));
 }
 
-/// exponential_within() of eight doubles: x = k·ln 2 + r for k in eighths. 2 to the power of their
-/// fractions is a table in one register, so that r is an eighth as long and five terms fewer do.
+/// 2 to the power of 0, 1/8, …, 7/8.
+inline constexpr double power_of_eighths[] = {1.0,
+                                              0x1.172b83c7d517bp+0,
+                                              0x1.306fe0a31b715p+0,
+                                              0x1.4bfdad5362a27p+0,
+                                              0x1.6a09e667f3bcdp+0,
+                                              0x1.8ace5422aa0dbp+0,
+                                              0x1.ae89f995ad3adp+0,
+                                              0x1.d5818dcfba487p+0};
+
+/// power_of_eighths[index modulo 8], or a vector of those.
+template <class V, class Bits>
+[[nodiscard]] EINDECOMP_ALWAYS_INLINE constexpr V look_up_power(Bits index) {
+  if constexpr (fills_register<V>) {
+    return core::look_up(std::bit_cast<V>(power_of_eighths), index);
+  } else if constexpr (Vector<V>) {
+    V found{};
+    for (std::size_t l = 0; l < sizeof(V) / sizeof(double); ++l) {
+      found[l] = power_of_eighths[index[l] % 8];
+    }
+    return found;
+  } else {
+    return power_of_eighths[index % 8];
+  }
+}
+
+/// exponential_within() of doubles: x = k·ln 2 + r for k in eighths. 2 to the power of their
+/// fractions is a table that one register holds, so that r is an eighth as long and five terms
+/// fewer do. Numbers take it as vectors do, for the same bits.
 template <class V, class... Low>
-[[nodiscard]] EINDECOMP_ALWAYS_INLINE V exponential_by_table(V x, Low... low) {
+[[nodiscard]] EINDECOMP_ALWAYS_INLINE constexpr V exponential_by_table(V x, Low... low) {
   using Constants = ExponentialConstants<double>;
   using Bits = typename BitsOf<V, std::uint64_t>::type;
-  constexpr V table = {1.0,
-                       0x1.172b83c7d517bp+0,
-                       0x1.306fe0a31b715p+0,
-                       0x1.4bfdad5362a27p+0,
-                       0x1.6a09e667f3bcdp+0,
-                       0x1.8ace5422aa0dbp+0,
-                       0x1.ae89f995ad3adp+0,
-                       0x1.d5818dcfba487p+0};
-  constexpr double shift = 0x1.8p49;  // its last bit is an eighth
+  // Its last bit is an eighth, and it leaves twice the exponents' bias.
+  constexpr double shift = 0x1.8p49 + 2 * (std::numeric_limits<double>::max_exponent - 1);
   const V shifted = (x + ... + low) * Constants::log2_e + shift;
   const V k = shifted - shift;
   const V r = (((x - k * Constants::ln2_high) - k * Constants::ln2_low) + ... + low);
-  const V power = core::look_up(table, std::bit_cast<Bits>(shifted));
+  const Bits eighths = std::bit_cast<Bits>(shifted);
+  const V power = look_up_power<V>(eighths);
   const V square = r * r;
   // (e^r - 1 - r)/r² at Chebyshev's nodes, as the terms above.
   const V even =
       (square * 0x1.6c1b70f444aa0p-10 + 0x1.5555554e945d8p-5) * square + 0x1.000000000002ep-1;
   const V odd =
       (square * 0x1.a01e2bdf18c20p-13 + 0x1.1111110e10a40p-7) * square + 0x1.555555555556ap-3;
-  return core::scaled_by_power(power * ((odd * r + even) * square + r) + power, k);
+  const V result = power * ((odd * r + even) * square + r) + power;
+  if constexpr (fills_register<V>) {
+    return core::scaled_by_power(result, k);
+  } else {
+    return scaled<std::numeric_limits<double>::digits - 1>(result, eighths >> 3);
+  }
 }
 #endif
 
@@ -157,9 +183,7 @@ template <class T, class V, class... Low>
   constexpr T shift = static_cast<T>((Integer{3} << (mantissa - 1)) +
                                      Integer{2 * (std::numeric_limits<T>::max_exponent - 1)});
 #if defined(__AVX512F__) && EINDECOMP_VECTOR_ELEMENTARY
-  if constexpr (fills_register<V> && std::same_as<T, double>) {
-    return exponential_by_table(x, low...);
-  }
+  if constexpr (std::same_as<T, double>) return exponential_by_table(x, low...);
 #endif
   const V shifted = (x + ... + low) * Constants::log2_e + shift;
   const V k = shifted - shift;
@@ -171,7 +195,7 @@ template <class T, class V, class... Low>
 }
 
 /// e^x within two units in the last place, subnormal results included; infinities and NaN as
-/// std::exp. Unlike it, a loop over it is vectorised: no branch, no call, no table.
+/// std::exp. Unlike it, a loop over it is vectorised: no branch, no call.
 /// \param x a number, or a vector of the compiler: then of each of its elements.
 template <class V, class T = typename ElementOfVector<V>::type>
   requires(std::same_as<T, float> || std::same_as<T, double>)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// \file
 /// How the generic kernel walks a shape: which loop is vectorised, what one item of parallel work
-/// is, how long reductions are cut. Decided from the shape alone, never from the number of
-/// threads, so that results do not depend on it.
+/// is, how long reductions are cut. What an output aggregates, in which order and by which
+/// instructions, follows from the shape alone, so that results do not depend on the number of
+/// threads; that only decides how many rows an item has.
 #pragma once
 
 #include <algorithm>
