@@ -348,6 +348,36 @@ TEST_CASE_TEMPLATE("reductions under masks", T, float, double, std::int32_t) {
                         [](Label i, Label j, T x, T y) { return M2::below(i, j) ? x * y : T(0); });
 }
 
+TEST_CASE("sums of many equal terms under masks are as accurate as few") {
+  if (!ein::kernel::detail::has_vectors) return;
+  constexpr Extent rows = 3;
+  constexpr Extent columns = 125000;
+  const auto join = node(ein::Select{}, Masks<1>::below(), Arg<0>{}, Value<float>{0.1F});
+  const TestLauncher<Space, decltype(join), ein::Sum, float, Label, Label> launcher(join);
+  LocalEinsum shape;
+  shape.labels = 2;
+  shape.operands = 3;
+  shape.values = 2;
+  shape.extent[0] = rows;
+  shape.extent[1] = columns;
+  shape.aggregated[1] = true;
+  shape.operand_stride[0][0] = columns;
+  shape.operand_stride[0][1] = 1;
+  shape.operand_stride[1][0] = shape.operand_stride[2][1] = 1;
+  shape.output_stride[0] = 1;
+  const std::vector<float> x(rows * columns, 0.0F);
+  std::vector<Label> values(columns);
+  for (std::size_t n = 0; n < values.size(); ++n) values[n] = static_cast<Label>(n);
+  const void* const operands[] = {x.data(), values.data(), values.data()};
+  std::vector<float> sums(rows);
+  launcher.join(Space(), shape, operands, sums.data(), Write::finished);
+  Kokkos::fence();
+  for (Extent i = 0; i < rows; ++i) {
+    const auto count = static_cast<double>(columns - i - 1);
+    CHECK(sums[static_cast<std::size_t>(i)] == doctest::Approx(count * 0.1F).epsilon(1e-6));
+  }
+}
+
 TEST_CASE("what the cases above reach") {
   CHECK(resumed > 300);
   using M = Masks<1>;

@@ -3,7 +3,6 @@
 /// Reductions with masks: rows of terms, piece by piece.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -42,10 +41,8 @@ class MaskedTerms {
     Value sum = Traits::identity(m_monoid);
     for_each_piece(offset, length, [&]<class Inner>(Extent first, Extent last, const Inner& join) {
       if constexpr (is_constant<Inner>) {
-        const auto term = static_cast<Value>(expr::widened(join.value));
-        for (Extent n = terms_of(term, last - first); n > 0; --n) {
-          sum = Traits::combine(m_monoid, sum, term);
-        }
+        sum = Traits::combine(
+            m_monoid, sum, repeated(static_cast<Value>(expr::widened(join.value)), last - first));
       } else {
         constexpr std::make_index_sequence<std::size_t{reads}> all;
         const Value* from[reads];
@@ -63,7 +60,7 @@ class MaskedTerms {
     for_each_piece(offset, outputs, [&]<class Inner>(Extent first, Extent last, const Inner& join) {
       if constexpr (is_constant<Inner>) {
         const auto term = static_cast<Value>(expr::widened(join.value));
-        if (terms_of(term, 1) == 0) return;
+        if (counts_for_nothing(term)) return;
         for (; first < last; ++first) sums[first] = Traits::combine(m_monoid, sums[first], term);
       } else {
         const Value* from[reads];
@@ -86,11 +83,21 @@ class MaskedTerms {
       first = pieces.end[n];
     }
   }
-  /// How many of so many equal terms count.
-  [[nodiscard]] Extent terms_of(const Value& term, Extent count) const {
+  [[nodiscard]] bool counts_for_nothing(const Value& term) const {
     const Value none = Traits::identity(m_monoid);
-    if (Traits::combine(m_monoid, none, term) == none) return 0;
-    return Traits::combine(m_monoid, term, term) == term ? std::min<Extent>(count, 1) : count;
+    return Traits::combine(m_monoid, none, term) == none;
+  }
+  /// The aggregate of so many equal terms, at least one: by doubling, in as many steps as the
+  /// number has digits, and as accurate.
+  [[nodiscard]] Value repeated(Value term, Extent count) const {
+    if (counts_for_nothing(term)) return Traits::identity(m_monoid);
+    for (; count % 2 == 0; count /= 2) term = Traits::combine(m_monoid, term, term);
+    Value sum = term;
+    while (count /= 2) {
+      term = Traits::combine(m_monoid, term, term);
+      if (count % 2 == 1) sum = Traits::combine(m_monoid, sum, term);
+    }
+    return sum;
   }
   void begin(const Extent* offset, Extent first, const Value** from) const {
     for (int t = 0; t < reads; ++t) {
