@@ -13,8 +13,10 @@
 
 #include "eindecomp/kernel/scan/prepared_scan.hpp"
 #include "random_einsum.hpp"
+#include "support/near.hpp"
 
 using namespace kernel_test;
+using eindecomp_tests::near;
 namespace ein = eindecomp;
 namespace detail = eindecomp::kernel::detail;
 
@@ -121,9 +123,14 @@ void check(State identity, const Fold& fold) {
     std::vector<unsigned char> workspace(static_cast<std::size_t>(kernel->workspace_bytes()));
     kernel->run(Space(), operands, y.data() + s.at(0, s.begin), workspace.data());
     CHECK(y == wanted);
-    std::fill(y.begin(), y.end(), State(99));
-    launcher.prepare_tile(s.shape())->run(operands, y.data() + s.at(0, s.begin), {});
-    CHECK(y == wanted);
+    for (const bool streamed : {false, true}) {
+      std::fill(y.begin(), y.end(), State(99));
+      ein::kernel::MemoryHints hints;
+      hints.streamed = streamed;
+      launcher.prepare_tile(s.shape())->run(operands, y.data() + s.at(0, s.begin), hints);
+      ein::kernel::end_tiles();
+      CHECK(y == wanted);
+    }
   });
 }
 
@@ -174,7 +181,7 @@ TEST_CASE("scans finish their accumulators, keep them or add to them") {
       for (Extent i = s.begin; i < s.end; ++i) {
         double sum = 0;
         for (Extent k = 0; k <= i; ++k) sum += std::exp(x[s.at(row, k)]);
-        CHECK(y[s.at(row, i)] == doctest::Approx(std::log(sum)));
+        CHECK(y[s.at(row, i)] == near(std::log(sum)));
       }
     }
   }
@@ -214,6 +221,28 @@ TEST_CASE("scans that threads share round as one thread does") {
     run_shared(kernel);
     CHECK(shared == whole);
   });
+}
+
+TEST_CASE("long scans are shared by threads, where there are several") {
+  const ein::kernel::JoinAggregateLauncher<Space, ein::Identity, ein::Sum, double> launcher;
+  const bool several = ein::compat::host_threads(Space()) > 1;
+  for (const Scans& s : {Scans{1, 9000, 0, 9000}, Scans{3, 9000, 100, 8900, true},
+                         Scans{3, 9000, 0, 9000, false, true}}) {
+    CAPTURE(describe(s));
+    const auto x = small_values<double>(s.size(), 5);
+    std::vector<double> y(s.size(), 99.0);
+    const auto wanted = expected(s, x, y, 0.0, [](double a, double b) { return a + b; });
+    const auto kernel = launcher.prepare(Space(), s.shape(), Write::finished);
+    const void* const operands[] = {x.data() + s.at(0, s.begin)};
+    double* const first = y.data() + s.at(0, s.begin);
+    const std::string how = kernel->explain(operands, first);
+    CAPTURE(how);
+    CHECK((how.find("threads share") != std::string::npos) == several);
+    std::vector<unsigned char> workspace(static_cast<std::size_t>(kernel->workspace_bytes()));
+    kernel->run(Space(), operands, first, workspace.data());
+    Kokkos::fence();
+    CHECK(y == wanted);
+  }
 }
 
 TEST_CASE("scans on devices, one thread after another") {
