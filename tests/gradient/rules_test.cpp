@@ -23,6 +23,7 @@
 #include "eindecomp/graph/statistics.hpp"
 #include "gradient/jax.hpp"
 #include "support/messages.hpp"
+#include "support/near.hpp"
 
 namespace ein = eindecomp;
 using namespace ein::labels;
@@ -31,6 +32,7 @@ using eindecomp_tests::contains;
 using eindecomp_tests::LoopRun;
 using eindecomp_tests::message_here;
 using eindecomp_tests::message_of;
+using eindecomp_tests::near;
 using Program = ein::DifferentiablePlanProgram;
 using LoopProgram = ein::BasicProgram<ein::Differentiable<eindecomp_tests::LoopBackend>>;
 using TwiceProgram = ein::BasicProgram<ein::Differentiable<eindecomp_tests::LoopBackend, 2>>;
@@ -210,10 +212,10 @@ TEST_CASE("functors and monoids bring their derivatives") {
   const auto product = let<"product">() = sum(i)(dY(i) * dY(i));
   const auto ddX = ein::gradient(product, X);
   const LoopRun run(g, {{"X", {3, 4}}, {"Y", {5, 7}}});
-  CHECK(run.of(dX)[0] == doctest::Approx(3 * 5 + 27 + 0.6));
-  CHECK(run.of(dX)[1] == doctest::Approx(3 * 7 + 48 + 0.8));
-  CHECK(run.of(dY)[0] == doctest::Approx(9));
-  CHECK(run.of(ddX)[1] == doctest::Approx(2 * 12 * 3));
+  CHECK(run.of(dX)[0] == near(3 * 5 + 27 + 0.6));
+  CHECK(run.of(dX)[1] == near(3 * 7 + 48 + 0.8));
+  CHECK(run.of(dY)[0] == near(9));
+  CHECK(run.of(ddX)[1] == near(2 * 12 * 3));
 }
 
 TEST_CASE("stop_gradient takes a tensor or an expression for a constant, where it is read so") {
@@ -224,8 +226,8 @@ TEST_CASE("stop_gradient takes a tensor or an expression for a constant, where i
   const auto loss = let<"loss">() = sum(i)(Y(i));
   const auto dX = ein::gradient(loss, X);
   const LoopRun run(g, {{"X", {3, 0}}});
-  CHECK(run.of(dX)[0] == doctest::Approx(3 + std::exp(3.0)));
-  CHECK(run.of(dX)[1] == doctest::Approx(1));
+  CHECK(run.of(dX)[0] == near(3 + std::exp(3.0)));
+  CHECK(run.of(dX)[1] == near(1));
   // The same product where both are looked at is another statement.
   const auto Z = let<"Z">(i) = X(i) * X(i);
   const auto S = let<"S">(i) = X(i) * ein::stop_gradient(X)(i);
@@ -279,10 +281,10 @@ TEST_CASE("what is not selected has the derivative 0, whatever it would be multi
   const double of_one = 1.5 + std::sqrt(0.5);
   CHECK(run.of(dX)[0] == 0);
   CHECK(run.of(dX)[1] == 0);
-  CHECK(run.of(dX)[2] == doctest::Approx(of_one / 2));
-  CHECK(run.of(dX)[3] == doctest::Approx(of_one));
+  CHECK(run.of(dX)[2] == near(of_one / 2));
+  CHECK(run.of(dX)[3] == near(of_one));
   CHECK(run.of(ddX)[0] == 0);
-  CHECK(run.of(ddX)[3] == doctest::Approx(-of_one * of_one));
+  CHECK(run.of(ddX)[3] == near(-of_one * of_one));
 }
 
 TEST_CASE("what is not read has the derivative 0, whatever the slope is there") {
@@ -322,28 +324,28 @@ TEST_CASE("what is not read has the derivative 0, whatever the slope is there") 
   CHECK(run.of(dPicked) == std::vector<double>{2, 0, 801.0 / 8, 0, 801.0 / 8, 0});
   const std::vector<double> roots = run.of(dX);
   CHECK(roots[2] == 0.5);
-  CHECK(roots[4] == doctest::Approx(1 / std::sqrt(800.0)));
-  CHECK(run.of(ddX)[2] == doctest::Approx(2 * 0.5 * -0.25));
+  CHECK(roots[4] == near(1 / std::sqrt(800.0)));
+  CHECK(run.of(ddX)[2] == near(2 * 0.5 * -0.25));
   CHECK(run.of(dA) == std::vector<double>{1, 0, 0, 0, 0.5, 0, 0, 0, 0.25});
   const std::vector<double> of_windows = run.of(dWindows);
   const double both = 0.5 + 0.25;
   const std::vector<double> factors = {0.5, both, both, 0.25, 0, 0};
   for (std::size_t e = 0; e < 6; ++e) {
     CAPTURE(e);
-    CHECK(of_windows[e] == doctest::Approx(factors[e] == 0 ? 0 : factors[e] * std::exp(x[e])));
+    CHECK(of_windows[e] == near(factors[e] == 0 ? 0 : factors[e] * std::exp(x[e])));
     if (e == 0 || e % 2 == 1) CHECK(roots[e] == 0);
     if (e % 2 == 1) CHECK(run.of(ddX)[e] == 0);
   }
-  CHECK(run.of(dW)[0] == doctest::Approx(-(std::exp(4) + 1 + std::exp(1)) / 4));
+  CHECK(run.of(dW)[0] == near(-(std::exp(4) + 1 + std::exp(1)) / 4));
   // Of 1 and 2, and of 2 and 800.
   const double share = 1 / (1 + std::exp(-1.0));
   const std::vector<double> of_peaks = run.of(dPeaks);
   const std::vector<double> expected = {0, 0, 1 - share, share, 1, 0};
-  for (std::size_t e = 0; e < 6; ++e) CHECK(of_peaks[e] == doctest::Approx(expected[e]));
+  for (std::size_t e = 0; e < 6; ++e) CHECK(of_peaks[e] == near(expected[e]));
   const double slope = share * (1 - share);
   const std::vector<double> bends = {
       0, 0, 2 * (1 - share - share) * slope, 2 * (share - 1 + share) * slope, 0, 0};
-  for (std::size_t e = 0; e < 6; ++e) CHECK(run.of(ddPeaks)[e] == doctest::Approx(bends[e]));
+  for (std::size_t e = 0; e < 6; ++e) CHECK(run.of(ddPeaks)[e] == near(bends[e]));
 }
 
 TEST_CASE("nor has what is not read behind a boundary") {

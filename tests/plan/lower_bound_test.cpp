@@ -18,6 +18,7 @@
 #include "eindecomp/relation/task_graph.hpp"
 #include "plan/programs.hpp"
 #include "plan/random_graph.hpp"
+#include "support/near.hpp"
 
 using namespace eindecomp;
 using namespace eindecomp_tests;
@@ -49,15 +50,14 @@ Extent min_busiest(const EinGraph& graph, int p) {
 
 TEST_CASE("the closed form of a matrix product, by hand in every regime") {
   // One: P <= m/n, only the smallest matrix moves.
-  CHECK(matmul_lower_bound(1024, 16, 8, 4) == doctest::Approx(16 * 8 * 0.75));
+  CHECK(matmul_lower_bound(1024, 16, 8, 4) == near(16 * 8 * 0.75));
   // Two: P <= mn/k², a grid over m and n.
-  CHECK(matmul_lower_bound(64, 64, 4, 16) ==
-        doctest::Approx(2 * 64.0 + 256 - (4096 + 256 + 256) / 16.0));
+  CHECK(matmul_lower_bound(64, 64, 4, 16) == near(2 * 64.0 + 256 - (4096 + 256 + 256) / 16.0));
   // Three: cubes.
-  CHECK(matmul_lower_bound(64, 64, 64, 64) == doctest::Approx(3 * 256.0 - 3 * 64.0));
+  CHECK(matmul_lower_bound(64, 64, 64, 64) == near(3 * 256.0 - 3 * 64.0));
   // The order does not matter, and one worker moves nothing.
   CHECK(matmul_lower_bound(8, 1024, 16, 4) == matmul_lower_bound(1024, 16, 8, 4));
-  CHECK(matmul_lower_bound(8, 16, 32, 1) == doctest::Approx(0));
+  CHECK(matmul_lower_bound(8, 16, 32, 1) == near(0));
 }
 
 TEST_CASE("the solver agrees with the closed form of matrix products in all regimes") {
