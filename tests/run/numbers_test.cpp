@@ -80,6 +80,9 @@ struct Arrow {
   friend EINDECOMP_FUNCTION double operator*(const Arrow& a, const Arrow& b) {
     return a.x * b.x + a.y * b.y;
   }
+  friend EINDECOMP_FUNCTION Arrow operator+(const Arrow& a, const Arrow& b) {
+    return {a.x + b.x, a.y + b.y};
+  }
 };
 
 /// The larger, as it is usually written: of a NaN that comes second, the first.
@@ -285,10 +288,10 @@ TEST_CASE("elements that are no numbers may have products that are") {
   Program g;
   const auto P = g.input<Arrow>("P", {4, 3});
   const auto Q = g.input<Arrow>("Q", {3, 5});
-  const auto R = let<"R">(i, k) = sum(j)(P(i, j) * Q(j, k));
+  const auto R = let<"R">(i, k) = sum(j)((P(i, j) + P(i, j)) * Q(j, k));
   const auto r = result_of(g, R, ein::bind_generator(P, all(Arrow{1, 2})),
                            ein::bind_generator(Q, all(Arrow{3, 4})));
-  CHECK(r(3, 4) == 33);
+  CHECK(r(3, 4) == 66);
 }
 
 TEST_CASE("a factor of 0 hides no infinity, whatever the size") {
