@@ -17,6 +17,7 @@
 
 namespace ein = eindecomp;
 using ein::comm::MpiCommunicator;
+using eindecomp_tests::message_here;
 using eindecomp_tests::message_of;
 
 namespace {
@@ -66,6 +67,23 @@ TEST_CASE("one rank's failure is every rank's, with its number and its reason") 
                     ": extent 5 of X is wrong");
   // The communicator is still good.
   CHECK_NOTHROW(ein::comm::agree(group, call(), std::nullopt));
+}
+
+TEST_CASE("a communicator that joins two groups is refused") {
+  int rank = 0;
+  int ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (ranks < 2) return;
+  MPI_Comm mine = MPI_COMM_NULL;
+  MPI_Comm both = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &mine);
+  MPI_Intercomm_create(mine, 0, MPI_COMM_WORLD, 1 - rank % 2, 0, &both);
+  CHECK(message_here([&] { const MpiCommunicator group(both, "test"); }) ==
+        "EinDecomp: the communicator joins two groups (an inter-communicator has no common "
+        "ranks); merge it with MPI_Intercomm_merge");
+  MPI_Comm_free(&both);
+  MPI_Comm_free(&mine);
 }
 
 TEST_CASE("equal reasons are told once, different ones all") {

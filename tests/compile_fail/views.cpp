@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Views that do not suit: in case 1 the compiler's errors are the sentences that the comments
-// begin; case 2 is an einsum string that cannot be read.
+// begin; case 2 is an einsum string that cannot be read, case 3 an output that cannot be written.
+
+#include <cstdint>
 
 #include "eindecomp/kernel/einsum.hpp"
 
@@ -11,6 +13,7 @@ using Host = Kokkos::DefaultHostExecutionSpace;
 using Matrix = Kokkos::View<double**, Kokkos::HostSpace>;
 using Vector = Kokkos::View<double*, Kokkos::HostSpace>;
 using Halves = Kokkos::View<ein::bfloat16**, Kokkos::HostSpace>;
+using Bytes = Kokkos::View<std::int8_t**, Kokkos::HostSpace>;
 using Floats = Kokkos::View<float**, Kokkos::HostSpace>;
 
 void views() {
@@ -27,6 +30,11 @@ void views() {
   ein::einsum<"ij->ji">(Host(), A, Floats("F", 4, 3));
   // refused: the output of einsum is of 16-bit numbers (what is computed from them is float)
   ein::einsum<"ij,kj->ik">(Host(), Halves("H", 3, 4), Halves("H", 3, 4), Halves("C", 3, 3));
+  // refused: with alpha and beta all views have one element type
+  ein::einsum<"ij,kj->ik">(Host(), {.alpha = 2}, A, Floats("F", 3, 4), Matrix("C", 3, 3));
+  // refused: alpha and beta are for elements whose products are of their own type
+  ein::einsum<"ij,kj->ik">(Host(), {.alpha = 2}, Bytes("B", 3, 4), Bytes("B", 3, 4),
+                           Bytes("C", 3, 3));
   // refused: einsum is given another number of views than its string says
   ein::einsum<"ij,kj->ik">(A);
   // refused: einsum is given another number of views than its string says
@@ -43,5 +51,7 @@ void views() {
   ein::einsum<"ij,ij,ij,ij,ij->i">(A, A, A, A, A, y);
 #elif EINDECOMP_CASE == 2
   ein::einsum<"i?->i">(Host(), A, y);
+#elif EINDECOMP_CASE == 3
+  ein::einsum<"ij->i">(Host(), A, Kokkos::View<const double*, Kokkos::HostSpace>(y));
 #endif
 }

@@ -125,6 +125,8 @@ WAYS = [
     # Kokkos says so itself from version 4 on, where a space is made.
     ("no-kokkos", "own-mpi", 2,
      ["(caught: EinDecomp: rank {last} of {n}: Kokkos is not running|Kokkos.* has not been init)"]),
+    ("no-mpi", "own-mpi", 1, [r"caught: EinDecomp: MPI is not running \(it was not initialised\)"]),
+    ("late", "own-mpi", 2, [r"caught: EinDecomp: MPI is not running \(it was finalised already\)"]),
     # All alike: an orderly end, which none is blamed for.
     ("all-throw", "", 3, ["caught: the disk is full"]),
     ("all-exit", "", 3, ["Exit code: +3"]),

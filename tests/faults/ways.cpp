@@ -206,7 +206,7 @@ void solve(const std::string& way, Solver& solver) {
   if (solve_with_deed(solver, way)) return;
   if (way == "posted") return solve_while_posted(solver);
   if (way == "threads") return make_executors_in_threads(solver);
-  if (way == "well") return solver.solve();
+  if (way == "well" || way == "late") return solver.solve();
   if (way == "cut") solver.runs = 1 << 30;  // until a link of the cluster is
   if (way == "all-throw") solver.between = fail;
   if (way == "all-exit") solver.between = [] { std::exit(3); };
@@ -304,9 +304,21 @@ int with_runtime(int argc, char** argv, const std::string& way) {
   return 0;
 }
 
+/// What a program does where MPI does not run, or no more.
+int make_communicator() {
+  try {
+    const ein::comm::MpiCommunicator none(MPI_COMM_WORLD, "none");
+    return 0;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "caught: %s\n", e.what());
+    return 1;
+  }
+}
+
 /// A program that starts and ends MPI itself.
 /// \param time_limit  of all ranks but the first
 int with_own_mpi(const std::string& way, double time_limit, double first_limit) {
+  if (way == "no-mpi") return make_communicator();
   int provided = 0;
   const int level = way == "threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
   MPI_Init_thread(nullptr, nullptr, level, &provided);
@@ -324,7 +336,7 @@ int with_own_mpi(const std::string& way, double time_limit, double first_limit) 
     }
   }
   MPI_Finalize();
-  return status;
+  return way == "late" ? make_communicator() : status;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -471,6 +472,14 @@ TEST_CASE("what the compiler cannot check of labels as data") {
   CHECK(message([&] {
           builder.einsum<ein::Identity, ein::Sum, double>("H", "i?->i", {X});
         }).starts_with("EinDecomp: character '?' at position 1"));
+  ein::EinGraph graph = g.graph();
+  ein::StatementSpec spec;
+  spec.name = "H";
+  spec.where = std::source_location::current();
+  CHECK(message([&] { graph.add_statement(spec); }) == "EinDecomp: statement H has no operand");
+  spec.operands = {{99, {}}};
+  CHECK(message([&] { graph.add_statement(spec); }) ==
+        "EinDecomp: statement H reads tensor number 99, which is not in the graph");
   // The index of the best element along two labels at once has no meaning.
   CHECK(message([&] {
           builder.statement<ein::Identity, ein::ArgMin, double>("H", {{X, {"i", "j"}}},

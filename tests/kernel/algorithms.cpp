@@ -197,6 +197,12 @@ Algorithm available(Algorithm algorithm) {
 
 }  // namespace
 
+TEST_CASE("a fence of all instances would be seen") {
+  const Watch watch;
+  Kokkos::fence();
+  if (report.fences == 0) MESSAGE("this Kokkos tells of no fences: none is checked");
+}
+
 TEST_CASE("products take the algorithm their shape allows") {
   const std::vector<PathCase> cases{
       {"ij,jk->ik", {20, 21, 22}, Algorithm::gemm},

@@ -141,6 +141,10 @@ TEST_CASE("what cannot be carried or laid out is refused") {
       refused({.workers = 2, .layouts = {{"x", Distribution::rows({9}, 2)}}}) ==
       "EinDecomp: the distribution given for 'x' is of 9 (the tensor is 8); describe the tensor's "
       "own");
+  const Distribution halves = Distribution::rows({8}, 2);
+  CHECK(refused({.workers = 2, .layouts = {{"x", halves}, {"y", halves}, {"x", halves}}}) ==
+        "EinDecomp: two distributions are given for 'x' (a tensor comes or goes in one); leave one "
+        "out");
   CHECK(refused({.workers = 2, .layouts = {{"x", Distribution::rows({8}, 3)}}}) ==
         "EinDecomp: the distribution given for 'x' is for 3 ranks (the plan is for 2); describe it "
         "for the plan's, those without a part included");

@@ -204,7 +204,7 @@ TEST_CASE("every kind of gather and scatter is drawn") {
   }
 }
 
-TEST_CASE("every operator is drawn") {
+TEST_CASE("every operator of the list is drawn") {
   int ranks = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (ranks > 1) return;  // the same programs on any number of ranks

@@ -10,7 +10,7 @@ void add_each_join(std::vector<Signature>& to) {
 }
 }  // namespace
 
-/// Every join of two operands and more.
+/// Joins of two operands and more.
 void add_joins(std::vector<Signature>& to) {
   add_each_join<ein::NoAggregation, ein::Add, ein::Sub, ein::Mul, ein::Div, ein::AbsDiff,
                 ein::SqDiff, ein::Less, ein::LessEqual, ein::Greater, ein::GreaterEqual, ein::Equal,

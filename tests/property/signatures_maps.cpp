@@ -10,7 +10,7 @@ void add_each(std::vector<Signature>& to) {
 }
 }  // namespace
 
-/// Every map of one operand.
+/// Maps of one operand.
 void add_maps(std::vector<Signature>& to) {
   add_each<ein::Identity, ein::Negate, ein::Relu, ein::Not, ein::Abs, ein::Exp, ein::Log, ein::Sqrt,
            ein::Tanh>(to);

@@ -380,8 +380,9 @@ TEST_CASE("statements that cannot run in steps are named, with the reason") {
   CHECK(fault(along_b(2), none).empty());
   CHECK(contains(fault(along_b(2), [](EinGraph& g) { g.vertices[2].op.blocks = true; }),
                  "'E' puts blocks together"));
-  CHECK(contains(fault(along_b(2), [](EinGraph& g) { g.vertices[2].operands[1].indices.resize(1); }),
-                 "'E' reads 'R' at indices computed from labels"));
+  CHECK(
+      contains(fault(along_b(2), [](EinGraph& g) { g.vertices[2].operands[1].indices.resize(1); }),
+               "'E' reads 'R' at indices computed from labels"));
   // R is streamed along a, which it aggregates.
   const StepGroup stream{1, 1, {{{0}, 2}}};
   CHECK(fault(stream, none).empty());

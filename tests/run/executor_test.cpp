@@ -400,4 +400,12 @@ TEST_CASE("results are read by the symbols of results only") {
   } else {
     CHECK(run.local(C).box() == plan.local(C, world.rank).front());
   }
+  const Plan halves = ein::decompose(program, {.workers = 2,
+                                               .ranks = 1,
+                                               .strategy = "by_hand",
+                                               .by_hand = {{"B", {{"i", 2}}}, {"C", {{"i", 2}}}}});
+  const auto both = ein::execute(halves, MPI_COMM_SELF, Space(),
+                                 ein::bind_generator(A, [](Extent) { return 0.0; }));
+  CHECK(message([&] { (void)both.local(C).view(); }).find("this rank has 2 blocks of C") !=
+        std::string::npos);
 }

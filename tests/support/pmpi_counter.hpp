@@ -17,7 +17,7 @@ struct Counts {
   std::int64_t messages_sent = 0;
   std::int64_t messages_received = 0;
   std::int64_t largest = 0;  // elements of one message
-  std::int64_t others = 0;   // calls that move data in any other way (collectives, barriers among them)
+  std::int64_t others = 0;   // collectives, barriers among them
 };
 
 // A message that MPI was told to send or to receive.

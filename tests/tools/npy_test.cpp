@@ -300,6 +300,12 @@ TEST_CASE("what cannot be written to a .npy file is refused, and nothing is left
                  "elements of a 3-byte type cannot be written to " + folder.path()));
   CHECK(contains(message_of([&] { write_npy("/nowhere/at/all.npy", npy_tensor<float>({1}, {1})); }),
                  "cannot write a tensor to /nowhere/at/all.npy"));
+  CHECK(contains(message_of([&] {
+                   write_npy(folder.path(), npy_tensor<float>({3}, {1, 2}));
+                 }),
+                 "tensor x of extents 3 has 8 bytes of elements (12 are wanted, 4 each)"));
+  CHECK(contains(message_of([&] { write_npy(folder.path(), npy_tensor<float>({0}, {})); }),
+                 "tensor x has extents 0 (up to 8 positive ones"));
   CHECK(folder.files() == 0);
   // Before its elements are written.
   std::filesystem::create_directory(folder.path());
