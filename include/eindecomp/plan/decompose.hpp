@@ -36,8 +36,9 @@ struct PlanBackendOf;
 /// collective: ranks that call it with equal arguments get equal plans. In a constant expression
 /// the plan is costed but not placed.
 ///
-/// Takes milliseconds to a few seconds for the networks of docs/planning.md, which describes the
-/// strategies: ein_decomp is the dynamic program of the paper, k_cut is SoyBean's. Equal statements
+/// Takes milliseconds to seconds for most networks of docs/planning.md, which describes the
+/// strategies, and up to 17 s where the number of workers has many divisors or a step of training
+/// is planned. ein_decomp is the dynamic program of the paper, k_cut is SoyBean's. Equal statements
 /// share the work, so that a deep network takes little longer than one layer.
 ///
 /// \param graph    the program or its graph, which the plan copies.

@@ -129,15 +129,15 @@ struct DecomposeOptions {
   /// number. 0: the largest up to its square root.
   int groups = 0;
   /// Statements that run in steps (StepGroup), as `{{"T", "O", {{"h", 4}, {"s", 8}}}}`; if given,
-  /// no others do. One that names a label which it aggregates is streamed: `{{"C", "C", {{"j",
-  /// 4}}}}`.
+  /// no others do, none is streamed, and no terms of a sum accumulate in its result. One that names
+  /// a label which it aggregates is streamed: `{{"C", "C", {{"j", 4}}}}`.
   std::vector<StatementSteps> steps = {};
   /// Statements that threads run tile by tile (StepGroup::tiles), as `{{"T", "O", {{"s", 16}}}}`,
   /// each list within one step group or outside all; if given, no others do. Devices have no tiles.
   std::vector<StatementTiles> tiles = {};
   /// What statements that run in steps may pass on to each other at a time, in bytes: about half of
   /// the cache that a worker has to itself. Where that would take more than 16,384 steps, they pass
-  /// on more. 0: only those given by hand run in steps.
+  /// on more. 0: only those given by hand run in steps or are streamed, and no terms accumulate.
   std::int64_t cache_bytes = std::int64_t{2} << 20;
   /// For the strategy placed: what it chooses by.
   Objective objective = Objective::words;
