@@ -13,9 +13,9 @@ namespace eindecomp {
 /// The sizes of a multi-head attention. The defaults are those of the paper's golden figures.
 struct AttentionSizes {
   Extent sequence = 128;  ///< of queries, and of keys and values
-  Extent model = 512;     ///< attributes of the sequence's elements
+  Extent model = 512;     ///< features of the sequence's elements
   Extent heads = 8;       ///< each attends by itself
-  Extent head_size = 64;  ///< attributes of a query, key or value in one head
+  Extent head_size = 64;  ///< features of a query, key or value in one head
 };
 
 /// In how many statements a softmax is written.

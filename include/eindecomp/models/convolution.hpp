@@ -152,7 +152,7 @@ class ConvolutionalWriter {
     check_layers(net);
   }
 
-  /// X, the weights, and what the network says.
+  /// X, the weights, and the network's output.
   ConvolutionalTensors<T, Backend> forward() {
     using namespace labels;
     const Image input =
@@ -323,7 +323,7 @@ class ConvolutionalWriter {
 /// convolutions filters by channels by rows by columns; of dense layers what they see, by neurons);
 /// label b has the role batch, channels and neurons the role hidden.
 ///
-/// \returns the symbols of X, of the weights and of what the network says.
+/// \returns the symbols of X, of the weights and of the network's output.
 /// \throws Error if the network begins without an image or has an image layer behind a dense one,
 ///   if no window of a layer fits into its image, an extent is not positive or a name is taken.
 template <class T = float, class Backend>
@@ -336,7 +336,7 @@ ConvolutionalTensors<T, Backend> convolutional(BasicProgram<Backend>& program,
 /// network, its difference E to the target T, the gradients of half the squared error, every
 /// weight's next value W'.
 ///
-/// \returns the symbols of X, T, what the network says, and per weight its own and its next
+/// \returns the symbols of X, T, the network's output, and per weight its own and its next
 /// value's. \throws Error as convolutional.
 template <class T = float, class Backend>
 ConvolutionalTraining<T, Backend> convolutional_training(

@@ -68,7 +68,7 @@ class FeedForwardWriter {
     }
   }
 
-  /// X, the weights, and what the network says of X.
+  /// X, the weights, and the network's output for X.
   FeedForwardTensors<T, Backend> forward() {
     using namespace labels;
     const Matrix input = m_program.template input<T>("X", {m_net.batch, m_net.widths[0]});
@@ -122,7 +122,7 @@ class FeedForwardWriter {
 /// Writes a network into a program: inputs X (batch by the first width), W1, W2, …; label b has the
 /// role batch, i and j hidden.
 ///
-/// \returns the symbols of X, of the weights and of what the network says.
+/// \returns the symbols of X, of the weights and of the network's output.
 /// \throws Error if it has no layer, an extent is not positive or a name is taken.
 template <class T = float, class Backend>
 FeedForwardTensors<T, Backend> feed_forward(BasicProgram<Backend>& program,
@@ -134,7 +134,7 @@ FeedForwardTensors<T, Backend> feed_forward(BasicProgram<Backend>& program,
 /// network, its difference E to the target T, the gradients of half the squared error or, behind a
 /// softmax, of the cross entropy, every weight's next value W'.
 ///
-/// \returns the symbols of X, T, what the network says, and per weight its own and its next
+/// \returns the symbols of X, T, the network's output, and per weight its own and its next
 /// value's. \throws Error as feed_forward.
 template <class T = float, class Backend>
 FeedForwardTraining<T, Backend> feed_forward_training(

@@ -28,9 +28,9 @@ struct WeightUpdate {
 /// One step of training as it was written into a program.
 template <class Input, class Output, class Weight>
 struct TrainingStep {
-  Input input;    ///< X
-  Output target;  ///< T, what the network should say; of the output's shape
-  Output output;  ///< what the network says
+  Input input;                                ///< X
+  Output target;                              ///< T, the target; of the output's shape
+  Output output;                              ///< the network's output
   std::vector<WeightUpdate<Weight>> updates;  ///< one per weight, the first layer's first
 
   /// The updates for DecomposeOptions::carry: weights stay where they are from step to step.
@@ -74,7 +74,7 @@ VertexId write_next(graph::ProgramState<Backend>& state, VertexId weight, graph:
 /// Appends the gradients of Σ cotangent · y by weights, and for each weight W of rank 1 to 4 its
 /// next value W' = W - rate · dW. The cotangent is no result of the program any more.
 ///
-/// \param y          what the network says, before what is folded into the cotangent.
+/// \param y          the network's output, before what is folded into the cotangent.
 /// \param cotangent  the loss' derivative by it, of its shape; a statement's result.
 /// \returns the next values, in the weights' order. \throws Error as vjp.
 template <class T, int Rank, class Backend>

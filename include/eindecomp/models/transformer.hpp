@@ -27,10 +27,10 @@ struct TransformerSizes {
   int layers = 1;        ///< each attention and a gated network
   Extent batch = 1;      ///< sequences
   Extent sequence = 1;   ///< positions of each
-  Extent model = 1;      ///< attributes between layers
+  Extent model = 1;      ///< features between layers
   Extent heads = 1;      ///< each attends by itself
   Extent head_size = 2;  ///< even: the rotary embedding turns pairs
-  Extent hidden = 1;     ///< attributes within the gated network
+  Extent hidden = 1;     ///< features within the gated network
 };
 
 /// LLaMA with 7 billion parameters.
@@ -67,7 +67,7 @@ template <class T, class Backend>
 struct TransformerLayer {
   Symbol<T, 1, Backend> attention_gain;  ///< of the norm before the attention: model
   Symbol<T, 1, Backend> network_gain;    ///< of the norm before the gated network: model
-  Symbol<T, 4, Backend> wq;              ///< model by heads by pairs of attributes by 2
+  Symbol<T, 4, Backend> wq;              ///< model by heads by pairs of features by 2
   Symbol<T, 4, Backend> wk;              ///< of wq's shape
   Symbol<T, 3, Backend> wv;              ///< model by heads by head size
   Symbol<T, 3, Backend> wo;              ///< heads by head size by model
@@ -165,7 +165,7 @@ class TransformerWriter {
     return {gain, result};
   }
 
-  /// Causal attention of x to itself. A head's attributes come as pairs (r, u): r the pair, u which
+  /// Causal attention of x to itself. A head's features come as pairs (r, u): r the pair, u which
   /// of the two; the rotary embedding turns pair r of position s by the matrix R(s, r, ·, ·).
   Attended attention(Tensor<3> x) {
     using namespace labels;

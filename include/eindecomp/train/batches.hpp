@@ -23,7 +23,8 @@ namespace eindecomp {
 class Batches {
  public:
   /// \param samples  how many there are
-  /// \param size     of each batch; samples that fill none are left out, others in every epoch
+  /// \param size     of each batch; the samples that do not fill a last batch are skipped,
+  ///   different ones in each epoch
   /// \param seed     of the order; each epoch has another
   /// \throws Error if a batch has no sample, or more than there are.
   Batches(Extent samples, Extent size, std::uint64_t seed = 0,

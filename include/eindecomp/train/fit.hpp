@@ -28,7 +28,7 @@ namespace eindecomp {
 /// How far fit() has come.
 struct FitProgress {
   Extent step = 0;                        ///< steps taken, those before a checkpoint included
-  Extent steps = 0;                       ///< when all are
+  Extent steps = 0;                       ///< steps taken when training is finished
   double loss = 0;                        ///< of the last step
   double seconds = 0;                     ///< since fit() was called
   Extent here = 0;                        ///< steps taken since then
@@ -49,7 +49,7 @@ struct FitResult {
 /// What fit() is told. The same on every rank.
 struct FitOptions {
   Extent steps = 0;  ///< how many the trainer shall have taken, those before a checkpoint included
-  /// The rate of learning in a step; steps count from 0.
+  /// The learning rate in a step; steps count from 0.
   std::function<double(Extent)> rate = [](Extent) { return 0.001; };
   Extent report_every = 0;  ///< steps between two reports; 0: none
   /// Called on every rank, and after the last step.

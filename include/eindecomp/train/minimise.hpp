@@ -54,7 +54,7 @@ struct Accumulation {
 template <class T, class Backend>
 struct Updates {
   Symbol<T, 0, Backend> loss;          ///< what is minimised, a result
-  Symbol<T, 0, Backend> rate;          ///< the rate of learning, an input, bound in every run
+  Symbol<T, 0, Backend> rate;          ///< the learning rate, an input, bound in every run
   std::vector<CarriedTensor> weights;  ///< which result is which weight's next value
   std::vector<CarriedTensor> states;   ///< the same of the optimiser's states, which begin as 0
   std::vector<Metric<T, Backend>> metrics;  ///< what a step finds beside the loss

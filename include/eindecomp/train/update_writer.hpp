@@ -92,7 +92,7 @@ class UpdateWriter {
     m_needs_mean[n] = 0;
   }
 
-  /// The rate of learning, an input of rank 0.
+  /// The learning rate, an input of rank 0.
   [[nodiscard]] Tensor rate() const { return m_rate; }
   /// The weight at hand.
   [[nodiscard]] Tensor weight() const { return m_weight; }
