@@ -46,6 +46,7 @@ struct MaskedSignature {
   using Of = OfReads<Inner, std::make_index_sequence<std::size_t{Masked::reads}>>;
 
   /// Whether test<Inner, types of its operands...>() of everything that may be left and no number.
+  /// A lambda is given with [&]: of one without captures nvcc says what it cannot be converted to.
   template <class Test>
   [[nodiscard]] static constexpr bool all(const Test& test) {
     if constexpr (!has_vectors || !(std::is_same_v<Ts, expr::LabelNumber> || ...)) {
@@ -87,7 +88,7 @@ template <class Join, class Monoid, class... Ts>
   using Traits = typename Masked::Sig::Traits;
   if constexpr (std::is_same_v<typename Masked::Sig::State, typename Masked::Sig::Value> &&
                 !Traits::lifts && !Traits::finishes) {
-    return Masked::all([]<class Inner, class... Us>() {
+    return Masked::all([&]<class Inner, class... Us>() {
       return maps_lanes<Inner, Monoid, Us...>() || maps_many<Inner, Monoid, Us...>() ||
              maps_halves<Inner, Monoid, Us...>();
     });
@@ -101,7 +102,7 @@ template <class Join, class Monoid, class... Ts>
   using Masked = MaskedSignature<Join, Monoid, Ts...>;
   if constexpr (!Masked::Sig::elementwise && maps_masked<Join, Monoid, Ts...>()) {
     return Masked::all(
-        []<class Inner, class... Us>() { return reduces_lanes<Inner, Monoid, Us...>(); });
+        [&]<class Inner, class... Us>() { return reduces_lanes<Inner, Monoid, Us...>(); });
   } else {
     return false;
   }
@@ -131,7 +132,7 @@ template <class Join, class Monoid, class... Ts>
 [[nodiscard]] constexpr bool maps_masked_lanes() {
   using Masked = MaskedSignature<Join, Monoid, Ts...>;
   if constexpr (maps_masked<Join, Monoid, Ts...>()) {
-    return Masked::all([]<class Inner, class... Us>() {
+    return Masked::all([&]<class Inner, class... Us>() {
       return maps_lanes<Inner, Monoid, Us...>() || maps_many<Inner, Monoid, Us...>();
     });
   } else {
