@@ -17,7 +17,8 @@ struct Located {
   std::source_location where;  ///< of the call
   template <class From>
     requires(std::convertible_to<From, T>)
-  // NOLINTNEXTLINE(google-explicit-constructor): the caller writes the argument alone.
+  // The caller writes the argument alone; one that is Located is no T.
+  // NOLINTNEXTLINE(google-explicit-constructor,bugprone-forwarding-reference-overload)
   Located(From&& from, std::source_location line = std::source_location::current())
       : value(std::forward<From>(from)), where(line) {}
 };
