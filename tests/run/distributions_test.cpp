@@ -352,10 +352,11 @@ TEST_CASE("arrays are written out in braces") {
   // Two boxes of A on every rank, and two of C.
   const auto two_of = [&](Extent rows, Extent columns) {
     std::vector<std::vector<ein::Box>> by_rank(static_cast<std::size_t>(world.size));
-    const Extent parts = 2 * world.size;
-    for (Extent p = 0; p < parts; ++p) {
-      by_rank[static_cast<std::size_t>(p / 2)].push_back(
-          {{rows * p / parts, 0}, {rows * (p + 1) / parts, columns}});
+    for (Extent p = 0; p < world.size; ++p) {
+      const Extent begin = rows * p / world.size;
+      const Extent end = rows * (p + 1) / world.size;
+      by_rank[static_cast<std::size_t>(p)] = {{{begin, 0}, {end, columns / 2}},
+                                              {{begin, columns / 2}, {end, columns}}};
     }
     return Distribution::boxes({rows, columns}, by_rank);
   };

@@ -41,7 +41,7 @@ template <class T>
 StoredTensor npy_tensor(std::vector<Extent> bound, const std::vector<T>& elements) {
   StoredTensor tensor{"x", element_type<T>(), std::move(bound), {}};
   tensor.bytes.resize(elements.size() * sizeof(T));
-  std::memcpy(tensor.bytes.data(), elements.data(), tensor.bytes.size());
+  if (!elements.empty()) std::memcpy(tensor.bytes.data(), elements.data(), tensor.bytes.size());
   return tensor;
 }
 
