@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What einsum costs beside its work, on Kokkos::Serial: products of small matrices, and maps and
-// sums of short rows, beside plain loops over the same views.
+// What einsum costs beside its work, on Kokkos::Serial: products of small matrices, maps and sums
+// of short rows, and products of batches of small matrices, beside plain loops over the same views.
 
 #include <fmt/core.h>
 
@@ -130,10 +130,66 @@ void measure_rows(int columns, int calls) {
       sums, [&] { ein::einsum<"ij->i">(space, a, sums); });
 }
 
+/// Products of about 65,000 elements in matrices of n x n.
+void measure_batches(int n, int calls) {
+  const Space space;
+  const int count = 65'536 / (n * n);
+  const Kokkos::View<double***, Kokkos::LayoutRight, Space> a("A", count, n, n);
+  const Kokkos::View<double***, Kokkos::LayoutRight, Space> b("B", count, n, n);
+  const Kokkos::View<double***, Kokkos::LayoutRight, Space> c("C", count, n, n);
+  const Matrix x("x", count, n);
+  const Matrix y("y", count, n);
+  const Vector s("s", count);
+  Kokkos::deep_copy(a, 1.5);
+  Kokkos::deep_copy(b, 0.25);
+  Kokkos::deep_copy(x, 0.5);
+  const auto show = [&](const char* name, const auto& of_member, const auto& result,
+                        const auto& einsum) {
+    const double loops = nanoseconds(calls, [&] {
+      for (int m = 0; m < count; ++m) of_member(m);
+      keep(result);
+    });
+    const double ours = nanoseconds(calls, einsum);
+    fmt::print("{:<12} {:>7} {:>10.0f} {:>10.0f} {:>7.2f}\n", name, n, loops, ours, ours / loops);
+  };
+  show(
+      "bij,bj->bi",
+      [&](int m) {
+        for (int i = 0; i < n; ++i) {
+          double sum = 0;
+          for (int j = 0; j < n; ++j) sum += a(m, i, j) * x(m, j);
+          y(m, i) = sum;
+        }
+      },
+      y, [&] { ein::einsum<"bij,bj->bi">(space, a, x, y); });
+  show(
+      "bij,bjk->bik",
+      [&](int m) {
+        for (int i = 0; i < n; ++i) {
+          for (int k = 0; k < n; ++k) {
+            double sum = 0;
+            for (int j = 0; j < n; ++j) sum += a(m, i, j) * b(m, j, k);
+            c(m, i, k) = sum;
+          }
+        }
+      },
+      c, [&] { ein::einsum<"bij,bjk->bik">(space, a, b, c); });
+  show(
+      "bi,bij,bj->b",
+      [&](int m) {
+        double sum = 0;
+        for (int i = 0; i < n; ++i) {
+          for (int j = 0; j < n; ++j) sum += x(m, i) * a(m, i, j) * x(m, j);
+        }
+        s(m) = sum;
+      },
+      s, [&] { ein::einsum<"bi,bij,bj->b">(space, x, a, x, s); });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Nanoseconds of small products, and of maps and sums of short rows");
+  CLI::App app("Nanoseconds of small products, of short rows and of batches of small matrices");
   int calls = 20000;
   app.add_option("--calls", calls, "calls in a batch")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
@@ -144,5 +200,7 @@ int main(int argc, char** argv) {
   fmt::print("\n{:<12} {:>7} {:>10} {:>10} {:>7}   * to the columns of a wider matrix\n", "",
              "columns", "loops", "einsum", "ratio");
   for (int columns : {3, 4, 8, 16, 32, 64, 256}) measure_rows(columns, std::max(1, calls / 100));
+  fmt::print("\n{:<12} {:>7} {:>10} {:>10} {:>7}\n", "", "n", "loops", "einsum", "ratio");
+  for (int n : {2, 3, 4, 5, 6, 8, 12, 16}) measure_batches(n, std::max(1, calls / 300));
   return 0;
 }

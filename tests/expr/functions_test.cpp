@@ -116,6 +116,9 @@ TEST_CASE("integers have powers and remainders where division would trap") {
   CHECK(std::isnan(ein::Mod{}(5.0, 0.0)));
   CHECK(ein::Mod{}(7U, std::numeric_limits<unsigned>::max()) == 7U);
   CHECK(ein::Mod{}(std::uint8_t{7}, std::uint8_t{255}) == 7);
+  CHECK(ein::Mod{}(-7, 5U) == 3U);
+  CHECK(ein::Mod{}(-5, 5U) == 0U);
+  CHECK(ein::Mod{}(std::numeric_limits<std::int64_t>::min(), std::uint64_t{10}) == 2U);
   // NumPy's zeros have the sign of the divisor.
   CHECK_FALSE(std::signbit(ein::Mod{}(-4.0, 2.0)));
   CHECK(std::signbit(ein::Mod{}(4.0, -2.0)));

@@ -179,3 +179,44 @@ TEST_CASE("crossed maps: X - Xᵀ as large as outputs that are streamed") {
     }
   }
 }
+
+TEST_CASE("copies across of narrow rows that go backwards, to the end of their memory") {
+  const auto check = []<class T>(T, Extent rows, Extent columns, Extent gap) {
+    CAPTURE(rows);
+    CAPTURE(columns);
+    CAPTURE(gap);
+    const Extent step = columns + gap;
+    LocalEinsum shape;
+    shape.labels = 2;
+    shape.operands = 1;
+    shape.extent[0] = rows;
+    shape.extent[1] = columns;
+    shape.operand_stride[0][0] = -step;
+    shape.operand_stride[0][1] = 1;
+    shape.output_stride[0] = 1;
+    shape.output_stride[1] = rows;
+    std::mt19937 random(11);
+    const auto x = draw<T>(random, (rows - 1) * step + columns);
+    std::vector<T> y(static_cast<std::size_t>(rows * columns));
+    const ein::kernel::JoinAggregateLauncher<Space, ein::Identity, ein::NoAggregation, T> launcher;
+    const auto kernel = launcher.prepare(Space(), shape, Write::finished);
+    std::vector<unsigned char> workspace(static_cast<std::size_t>(kernel->workspace_bytes()) + 1);
+    const void* const operands[] = {x.data() + (rows - 1) * step};
+    kernel->run(Space(), operands, y.data(), workspace.data());
+    for (Extent i = 0; i < rows; ++i) {
+      for (Extent j = 0; j < columns; ++j) {
+        REQUIRE(y[static_cast<std::size_t>(j * rows + i)] ==
+                x[static_cast<std::size_t>((rows - 1 - i) * step + j)]);
+      }
+    }
+  };
+  for (const Extent rows : {5, 8, 16, 64, 600}) {
+    for (const Extent columns : {2, 3, 5, 7}) {
+      for (const Extent gap : {0, 1}) {
+        check(float{}, rows, columns, gap);
+        check(double{}, rows, columns, gap);
+        check(std::complex<double>{}, rows, columns, gap);
+      }
+    }
+  }
+}

@@ -300,6 +300,10 @@ struct Mod {
       if (divisor == 0) return 0;
       // The least integer has no quotient by -1.
       if (std::is_signed_v<Common> && divisor == static_cast<Common>(-1)) return 0;
+      if constexpr (std::is_signed_v<A> && std::is_unsigned_v<Common>) {
+        // -1 is the last before a multiple of the divisor.
+        if (a < 0) return divisor - 1 - static_cast<Common>(-(a + 1)) % divisor;
+      }
       return expr::floored<Common>(static_cast<Common>(static_cast<Common>(a) % divisor), divisor);
     } else {
       return expr::floored<Common>(std::fmod(static_cast<Common>(a), divisor), divisor);

@@ -15,6 +15,7 @@
 #include "eindecomp/kernel/compiled_kernels.hpp"
 #include "eindecomp/kernel/copy/prepared_copy.hpp"
 #include "eindecomp/kernel/generic/crossed_map.hpp"
+#include "eindecomp/kernel/generic/interleaved_batch.hpp"
 #include "eindecomp/kernel/generic/map_lanes.hpp"
 #include "eindecomp/kernel/generic/prepared_loops.hpp"
 #include "eindecomp/kernel/local_einsum.hpp"
@@ -78,6 +79,17 @@ decltype(auto) with_kernel(const Space& space, const LocalEinsum& shape, const J
           PreparedProduct<Space, Value> product(space, shape, factor, beta);
           if (product.worthwhile()) return use(product);
           refusal = product.reason();
+        }
+      }
+    }
+    if constexpr (has_interleaved<Space, Join, Monoid, Ts...>()) {
+      using Batch = InterleavedBatch<static_cast<int>(sizeof...(Ts))>;
+      if (Batch::has_long_label(shape)) {
+        const Batch batch(shape, sizeof(Value));
+        if (batch.applies()) {
+          PreparedInterleaved<Space, Join, Monoid, Ts...> interleaved(space, batch, join, monoid,
+                                                                      write, refusal);
+          return use(interleaved);
         }
       }
     }

@@ -488,9 +488,10 @@ kernel::detail::NoView einsum(const Arguments&...) {
 }
 
 /// The bytes that einsum<Text, AlgebraType>(space, a, c) takes for itself, with alpha and beta or
-/// without: none but where reductions are cut, operands packed or tensors put in order, and at most
-/// 28 MiB, or 8 MiB and 1 MiB a thread where that is more. Allocated by each call, unless a
-/// ScopedWorkspace gives them. \throws Error, at the caller's line, as einsum does.
+/// without, but with an alpha of 0, which is left to no BLAS: none but where reductions are cut,
+/// operands packed or tensors put in order, and at most 28 MiB, or 8 MiB and 1 MiB a thread where
+/// that is more. Allocated by each call, unless a ScopedWorkspace gives them. \throws Error, at the
+/// caller's line, as einsum does.
 /// @{
 template <fixed_string Text, class AlgebraType = PlusTimes, compat::ExecutionSpace Space, class A,
           class C>

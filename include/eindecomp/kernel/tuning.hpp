@@ -145,6 +145,20 @@ inline constexpr std::int64_t near_outputs_bytes = 128;
 /// Of accumulators that a thread has on its stack, or a cut reduction in its workspace. Of elements
 /// of up to 128 bytes, and 16, there are as many as help; of larger ones fewer, and one at least.
 inline constexpr Extent states_bytes = Extent{256} << 10;
+// Batches of small matrices. Measured on 65,536 elements of 2 x 2 to 32 x 32.
+/// Members of a batch that are interleaved at least, and of which their number is a multiple.
+inline constexpr Extent min_batch_block = 16;
+inline constexpr Extent max_batch_block = 256;  ///< and at most
+/// Of their elements in all tensors, which stay in the first cache.
+inline constexpr std::int64_t batch_block_bytes = std::int64_t{16} << 10;
+/// The same of the fewest members: with more, those of 16 and more rows are slower than as they
+/// are.
+inline constexpr std::int64_t max_batch_block_bytes = std::int64_t{128} << 10;
+inline constexpr Extent max_member_joins = 1024;  ///< of a member: more are worth packing by itself
+/// Of a row of neighbouring joins that is computed where it lies; and the same of three operands
+/// and more, to begin which takes longer.
+inline constexpr std::int64_t min_long_row = 128;
+inline constexpr std::int64_t min_long_row_of_many = 512;  ///< see there
 inline constexpr Extent panel_steps = 64;  ///< positions at a time of rows that lie apart
 inline constexpr Extent map_piece = 128;   ///< elements of a map that is not vectorised
 /// Of operands of a map that begin anew with each row, copies of the row side by side: of 8 to 64

@@ -3,6 +3,7 @@
 /// Transposition of small squares of elements in vector registers, from portable vector types.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -107,6 +108,48 @@ struct RegisterTile {
   }
 };
 
+/// transpose_scalar of a plane with at most four rows or columns, in squares of four by four, of
+/// which the last overlaps the one before. Where rows or columns are two or three that follow one
+/// another, all but the last are read, or written, with what comes after them.
+template <class Word>
+void transpose_narrow(Word* into, Extent into_step, const Word* from, Extent from_step, Extent rows,
+                      Extent columns) {
+  using Integer = typename Word::Integer;
+  constexpr int unit = static_cast<int>(sizeof(Word) / sizeof(Integer));
+  using Square = RegisterTile<Integer, 4 * unit, unit>;
+  const bool short_rows = columns < 4;
+  const bool short_columns = rows < 4;
+  if (short_rows && (columns == 1 || from_step < columns || from_step > 4 || rows < 5)) {
+    return transpose_scalar(into, into_step, from, from_step, rows, columns);
+  }
+  if (short_columns && (rows == 1 || into_step != rows || columns < 5)) {
+    return transpose_scalar(into, into_step, from, from_step, rows, columns);
+  }
+  const Extent square_rows = short_rows ? rows - 1 : rows;
+  const Extent square_columns = short_columns ? columns - 1 : columns;
+  for (Extent p = 0; p < square_rows; p += 4) {
+    const Extent row = short_columns || p + 4 <= square_rows ? p : square_rows - 4;
+    for (Extent q = 0; q < square_columns; q += 4) {
+      const Extent column = short_rows || q + 4 <= square_columns ? q : square_columns - 4;
+      Square::transpose(
+          [=](int r) { return from + (row + (r < rows ? r : 0)) * from_step + column; },
+          [=](int c, const typename Square::Row& elements) {
+            if (c >= columns) return;
+            *reinterpret_cast<typename Square::Memory*>(into + row + (column + c) * into_step) =
+                elements;
+          });
+    }
+  }
+  if (short_rows) {
+    transpose_scalar(into + rows - 1, into_step, from + (rows - 1) * from_step, from_step, 1,
+                     columns);
+  }
+  if (short_columns) {
+    transpose_scalar(into + (columns - 1) * into_step, into_step, from + columns - 1, from_step,
+                     rows, 1);
+  }
+}
+
 /// transpose_scalar in squares of registers of Lanes integers, what is left at the edges in smaller
 /// ones.
 template <int Lanes, class Word>
@@ -125,6 +168,17 @@ void transpose_tiles(Word* into, Extent into_step, const Word* from, Extent from
         RegisterTile<Integer, Lanes, unit>::transpose(into + p + q * into_step, into_step,
                                                       from + p * from_step + q, from_step);
       }
+    }
+    if constexpr (side == 4) {
+      if (whole_columns < columns) {
+        const Extent q = std::max<Extent>(columns - 4, 0);
+        transpose_narrow(into + q * into_step, into_step, from + q, from_step, rows, columns - q);
+      }
+      if (whole_rows < rows && columns >= 4) {
+        const Extent p = std::max<Extent>(rows - 4, 0);
+        transpose_narrow(into + p, into_step, from + p * from_step, from_step, rows - p, columns);
+      }
+      return;
     }
     if (whole_columns < columns) {
       transpose_tiles<Lanes / 2>(into + whole_columns * into_step, into_step, from + whole_columns,
