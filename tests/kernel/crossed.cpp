@@ -220,3 +220,52 @@ TEST_CASE("copies across of narrow rows that go backwards, to the end of their m
     }
   }
 }
+
+TEST_CASE("copies of many small matrices, transposed") {
+  const auto check = []<class T>(T, Extent matrices, Extent rows, Extent columns, Extent gap) {
+    CAPTURE(matrices);
+    CAPTURE(rows);
+    CAPTURE(columns);
+    CAPTURE(gap);
+    const Extent step = rows * columns + gap;
+    LocalEinsum shape;
+    shape.labels = 3;
+    shape.operands = 1;
+    const Extent extents[] = {matrices, rows, columns};
+    const Extent from[] = {step, columns, 1};
+    const Extent into[] = {step, 1, rows};
+    std::copy(extents, extents + 3, shape.extent);
+    std::copy(from, from + 3, shape.operand_stride[0]);
+    std::copy(into, into + 3, shape.output_stride);
+    std::mt19937 random(13);
+    const auto x = draw<T>(random, matrices * step);
+    auto y = draw<T>(random, matrices * step);
+    auto expected = y;
+    for (Extent m = 0; m < matrices; ++m) {
+      for (Extent i = 0; i < rows; ++i) {
+        for (Extent j = 0; j < columns; ++j) {
+          expected[static_cast<std::size_t>(m * step + j * rows + i)] =
+              x[static_cast<std::size_t>(m * step + i * columns + j)];
+        }
+      }
+    }
+    const ein::kernel::JoinAggregateLauncher<Space, ein::Identity, ein::NoAggregation, T> launcher;
+    const auto kernel = launcher.prepare(Space(), shape, Write::finished);
+    std::vector<unsigned char> workspace(static_cast<std::size_t>(kernel->workspace_bytes()) + 1);
+    const void* const operands[] = {x.data()};
+    kernel->run(Space(), operands, y.data(), workspace.data());
+    REQUIRE(y == expected);
+  };
+  for (const Extent matrices : {1, 3, 16, 70, 300}) {
+    for (const Extent rows : {2, 3, 4, 5, 6, 7}) {
+      for (const Extent columns : {2, 3, 4, 5, 7}) {
+        for (const Extent gap : {0, 1}) {
+          check(std::uint8_t{}, matrices, rows, columns, gap);
+          check(float{}, matrices, rows, columns, gap);
+          check(double{}, matrices, rows, columns, gap);
+          check(std::complex<double>{}, matrices, rows, columns, gap);
+        }
+      }
+    }
+  }
+}

@@ -110,6 +110,9 @@ inline constexpr double min_block_side = 16;           ///< rows or columns of a
 inline constexpr std::int64_t copy_item_bytes = 32768;     ///< that make an item worth scheduling
 inline constexpr std::int64_t transpose_tile_bytes = 512;  ///< of a tile along its fastest loop
 inline constexpr Extent transpose_tile_columns = 64;       ///< of a tile, in words
+/// Words of rows and of columns below which a plane takes longer to begin than to transpose. Of
+/// 65,536 doubles in 2 x 2 and 3 x 3.
+inline constexpr Extent min_plane = 4;
 /// Rows of the source in a tile that is streamed: so few that the translations of their pages are
 /// still known when the next columns of these rows are read.
 inline constexpr Extent streamed_tile_rows = 512;

@@ -210,9 +210,16 @@ struct CopyKernel {
       transpose_plane(to, stride[0][1], source, stride[1][0], rows, columns);
       return;
     }
-    for (Extent q = 0; q < columns; ++q) {
+    const auto copy_word = [&](Extent p, Extent q) {
+      to[p * stride[0][0] + q * stride[0][1]] = source[p * stride[1][0] + q * stride[1][1]];
+    };
+    if (rows < tuning::min_plane) {
       for (Extent p = 0; p < rows; ++p) {
-        to[p * stride[0][0] + q * stride[0][1]] = source[p * stride[1][0] + q * stride[1][1]];
+        for (Extent q = 0; q < columns; ++q) copy_word(p, q);
+      }
+    } else {
+      for (Extent q = 0; q < columns; ++q) {
+        for (Extent p = 0; p < rows; ++p) copy_word(p, q);
       }
     }
   }

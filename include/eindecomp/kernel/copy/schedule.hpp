@@ -92,6 +92,12 @@ struct CopySchedule {
       // A source that is the same along a loop has no order to prefer there.
       if (step(l) != 0 && step(l) < step(source)) source = l;
     }
+    // Planes of a few words, as transposed 3 x 3 matrices: instead the same row of many.
+    if (source != 0 && nest.extent[0] < tuning::min_plane &&
+        nest.extent[source] < tuning::min_plane) {
+      const Extent* const longest = std::max_element(nest.extent, nest.extent + nest.loops);
+      return static_cast<int>(longest - nest.extent);
+    }
     // Runs of a few words between gaps, as at the edges of padded images: several at a time.
     const bool short_runs = nest.loops > 1 && nest.stride[0][1] != nest.extent[0] &&
                             nest.extent[0] * word_bytes < tuning::min_copied_run;

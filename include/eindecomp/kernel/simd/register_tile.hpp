@@ -112,8 +112,8 @@ struct RegisterTile {
 /// which the last overlaps the one before. Where rows or columns are two or three that follow one
 /// another, all but the last are read, or written, with what comes after them.
 template <class Word>
-void transpose_narrow(Word* into, Extent into_step, const Word* from, Extent from_step, Extent rows,
-                      Extent columns) {
+EINDECOMP_NEVER_INLINE void transpose_narrow(Word* into, Extent into_step, const Word* from,
+                                             Extent from_step, Extent rows, Extent columns) {
   using Integer = typename Word::Integer;
   constexpr int unit = static_cast<int>(sizeof(Word) / sizeof(Integer));
   using Square = RegisterTile<Integer, 4 * unit, unit>;
@@ -170,13 +170,24 @@ void transpose_tiles(Word* into, Extent into_step, const Word* from, Extent from
       }
     }
     if constexpr (side == 4) {
-      if (whole_columns < columns) {
-        const Extent q = std::max<Extent>(columns - 4, 0);
-        transpose_narrow(into + q * into_step, into_step, from + q, from_step, rows, columns - q);
+      if (whole_rows == rows && whole_columns == columns) return;
+      if (rows < 4 || columns < 4) {
+        return transpose_narrow(into, into_step, from, from_step, rows, columns);
       }
-      if (whole_rows < rows && columns >= 4) {
-        const Extent p = std::max<Extent>(rows - 4, 0);
-        transpose_narrow(into + p, into_step, from + p * from_step, from_step, rows - p, columns);
+      // Three that are left are part of another square, one or two are as fast by themselves.
+      if (columns - whole_columns == 3) {
+        transpose_narrow(into + (columns - 4) * into_step, into_step, from + columns - 4, from_step,
+                         whole_rows, 4);
+      } else {
+        transpose_scalar(into + whole_columns * into_step, into_step, from + whole_columns,
+                         from_step, whole_rows, columns - whole_columns);
+      }
+      if (rows - whole_rows == 3) {
+        transpose_narrow(into + rows - 4, into_step, from + (rows - 4) * from_step, from_step, 4,
+                         columns);
+      } else {
+        transpose_scalar(into + whole_rows, into_step, from + whole_rows * from_step, from_step,
+                         rows - whole_rows, columns);
       }
       return;
     }
