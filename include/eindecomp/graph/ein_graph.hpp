@@ -129,7 +129,9 @@ class EinGraph {
 
   /// Lets find() find the last statement's result by `name`, too, unless a tensor has that name. A
   /// statement that shares a vertex is thus found by the name that its author gave it.
-  constexpr void name_last_writing(std::string_view name);
+  constexpr void name_last_writing(std::string_view name) {
+    std::is_constant_evaluated() ? name_last(name) : name_last_at_run_time(name);
+  }
 
   /// Counts as one more statement what an earlier one computes: a result to its author.
   /// \returns the number of the statement.
@@ -146,7 +148,10 @@ class EinGraph {
 
   /// Takes back all but the first so many tensors and labels, and the statements written after
   /// `writing`.
-  constexpr void take_back(std::size_t tensors_left, std::size_t labels_left, int writing);
+  constexpr void take_back(std::size_t tensors_left, std::size_t labels_left, int writing) {
+    std::is_constant_evaluated() ? cut(tensors_left, labels_left, writing)
+                                 : cut_at_run_time(tensors_left, labels_left, writing);
+  }
 
   /// `wanted`, with the least number added that makes it a name no tensor has; if empty, one made
   /// up.
@@ -215,6 +220,8 @@ class EinGraph {
                          const std::source_location& where);
   constexpr VertexId add(const StatementSpec& spec, bool share);
   [[nodiscard]] constexpr Text make_name(std::string_view wanted);
+  constexpr void name_last(std::string_view name);
+  constexpr void cut(std::size_t tensors_left, std::size_t labels_left, int writing);
   /// The same in programs that run; with EINDECOMP_SEPARATE_PLANNER, the caller's translation unit
   /// does not compile them.
   /// @{
@@ -222,6 +229,8 @@ class EinGraph {
                            const std::source_location& where);
   VertexId add_at_run_time(const StatementSpec& spec, bool share);
   [[nodiscard]] Text make_name_at_run_time(std::string_view wanted);
+  void name_last_at_run_time(std::string_view name);
+  void cut_at_run_time(std::size_t tensors_left, std::size_t labels_left, int writing);
   /// @}
   /// The vertex that a statement makes, all rules checked.
   [[nodiscard]] constexpr Vertex resolved(const StatementSpec& spec);

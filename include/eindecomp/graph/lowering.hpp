@@ -122,26 +122,32 @@ struct LoweringScope {
 template <class Backend>  // which clang deduces for aggregates since 17 only
 LoweringScope(ProgramState<Backend>*, Text, std::source_location)->LoweringScope<Backend>;
 
+/// Refuses a tensor of a program that is no more, and one of another.
+constexpr void require_program(ProgramFate fate, bool is_same, std::string_view name,
+                               std::string_view tensor, const std::source_location& where) {
+  if (fate != ProgramFate::in_use) {
+    core::fail(
+        ErrorKind::statement,
+        Text("statement ") + name + " reads tensor " + tensor + ", whose program was " +
+            (fate == ProgramFate::destroyed ? "destroyed" : "assigned over") +
+            " (its symbols serve plans and runs of it, and no new statements); use the symbols "
+            "of a program that is there",
+        where);
+  }
+  if (is_same) return;
+  core::fail(ErrorKind::statement,
+             Text("statement ") + name + " reads tensor " + tensor +
+                 ", which belongs to another graph; write both into one program",
+             where);
+}
 /// Refuses a tensor that was written into another program, or into one that is no more.
 template <class Backend, class S>
 constexpr void require_same_program(const LoweringScope<Backend>& scope, std::string_view name,
                                     const S& symbol) {
-  if (const ProgramFate fate = symbol.state()->fate; fate != ProgramFate::in_use) {
-    core::fail(
-        ErrorKind::statement,
-        Text("statement ") + name + " reads tensor " + symbol.name() + ", whose program was " +
-            (fate == ProgramFate::destroyed ? "destroyed" : "assigned over") +
-            " (its symbols serve plans and runs of it, and no new statements); use the symbols "
-            "of a program that is there",
-        scope.where);
-  }
-  if constexpr (std::is_same_v<std::remove_cvref_t<decltype(symbol.state())>,
-                               ProgramState<Backend>*>) {
-    if (symbol.state() == scope.state) return;
-    core::fail(ErrorKind::statement,
-               Text("statement ") + name + " reads tensor " + symbol.name() +
-                   ", which belongs to another graph; write both into one program",
-               scope.where);
+  const auto& state = *symbol.state();
+  if constexpr (std::is_same_v<std::remove_cvref_t<decltype(state)>, ProgramState<Backend>>) {
+    require_program(state.fate, &state == scope.state, name, state.graph[symbol.vertex()].name,
+                    scope.where);
   } else {
     static_assert(expr::never<S>,
                   "EinDecomp: a statement reads tensors of programs of two kinds (as a Program and "

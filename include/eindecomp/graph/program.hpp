@@ -69,6 +69,13 @@ struct ProgramState {
     launchers.resize(vertices);
     records.resize(vertices);
   }
+  /// Keeps what runs the last statement.
+  constexpr void add_launcher(typename Backend::Launcher launcher) {
+    resize(graph.vertices.size());
+    constexpr bool has_kernels = requires { launcher->traits(); };
+    if constexpr (has_kernels) graph.vertices.back().kernel = launcher->traits();
+    launchers.back() = std::move(launcher);
+  }
 };
 
 /// The state that statements of a backend are written into, and the backend of its program.

@@ -165,20 +165,20 @@ constexpr VertexId rewrite(EinGraph& graph, const LoweringOptions& options, Stat
 
 /// The same of programs that run; with EINDECOMP_SEPARATE_PLANNER, the caller's translation unit
 /// does not compile it.
-VertexId rewrite_at_run_time(EinGraph& graph, const LoweringOptions& options, StatementSpec spec,
-                             const RewriteTarget& target);
+VertexId rewrite_at_run_time(EinGraph& graph, const LoweringOptions& options,
+                             const StatementSpec& spec, const RewriteTarget& target);
 #ifndef EINDECOMP_SEPARATE_PLANNER
 inline VertexId rewrite_at_run_time(EinGraph& graph, const LoweringOptions& options,
-                                    StatementSpec spec, const RewriteTarget& target) {
-  return rewrite(graph, options, std::move(spec), target);
+                                    const StatementSpec& spec, const RewriteTarget& target) {
+  return rewrite(graph, options, spec, target);
 }
 #endif
 
 /// Writes a statement after the rewrites.
 constexpr VertexId write_rewritten(EinGraph& graph, const LoweringOptions& options,
-                                   StatementSpec spec, const RewriteTarget& target) {
-  if (std::is_constant_evaluated()) return rewrite(graph, options, std::move(spec), target);
-  return rewrite_at_run_time(graph, options, std::move(spec), target);
+                                   const StatementSpec& spec, const RewriteTarget& target) {
+  if (std::is_constant_evaluated()) return rewrite(graph, options, spec, target);
+  return rewrite_at_run_time(graph, options, spec, target);
 }
 
 }  // namespace eindecomp::graph

@@ -266,7 +266,7 @@ constexpr VertexId EinGraph::add_copy(VertexId v, const std::vector<VertexId>& o
   return written;
 }
 
-constexpr void EinGraph::name_last_writing(std::string_view name) {
+constexpr void EinGraph::name_last(std::string_view name) {
   Writing& last = m_writings.back();
   if (name.empty() || find(name) >= 0) return;
   last.second_name = name;
@@ -290,7 +290,7 @@ constexpr void EinGraph::note_writing(VertexId v, const StatementSpec& spec) {
   }
 }
 
-constexpr void EinGraph::take_back(std::size_t tensors_left, std::size_t labels_left, int writing) {
+constexpr void EinGraph::cut(std::size_t tensors_left, std::size_t labels_left, int writing) {
   const auto left = static_cast<std::size_t>(writing + 1);
   for (std::size_t w = 0; w < m_writings.size(); ++w) {
     Writing& taken = m_writings[w];
@@ -354,6 +354,11 @@ inline VertexId EinGraph::add_at_run_time(const StatementSpec& spec, bool share)
   return add(spec, share);
 }
 inline Text EinGraph::make_name_at_run_time(std::string_view wanted) { return make_name(wanted); }
+inline void EinGraph::name_last_at_run_time(std::string_view name) { name_last(name); }
+inline void EinGraph::cut_at_run_time(std::size_t tensors_left, std::size_t labels_left,
+                                      int writing) {
+  cut(tensors_left, labels_left, writing);
+}
 #endif
 
 }  // namespace eindecomp

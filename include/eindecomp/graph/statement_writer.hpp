@@ -132,9 +132,9 @@ inline constexpr OperatorFacts operator_facts = [] {
       .type = &expr::type_tag<Signature<Join, Monoid, Ts...>>};
 }();
 
-/// Adds a statement, or finds an earlier one that computes the same if those are shared.
-/// \throws Error if it gives the value of a label and does not aggregate one.
-[[nodiscard]] constexpr VertexId add_statement(EinGraph& graph, StatementSpec spec,
+/// Adds a statement of known operators, or finds an earlier one that computes the same if those are
+/// shared. \throws Error if it gives the value of a label and does not aggregate one.
+[[nodiscard]] constexpr VertexId add_operators(EinGraph& graph, StatementSpec spec,
                                                const expr::FunctorRecord& join,
                                                const OperatorFacts& facts, bool share) {
   Operator& op = spec.op;
@@ -164,6 +164,27 @@ inline constexpr OperatorFacts operator_facts = [] {
   return share ? graph.add_or_share_statement(spec) : graph.add_statement(spec);
 }
 
+/// The same of programs that run; with EINDECOMP_SEPARATE_PLANNER, the caller's translation unit
+/// does not compile it.
+VertexId add_statement_at_run_time(EinGraph& graph, const StatementSpec& spec,
+                                   const expr::FunctorRecord& join, const OperatorFacts& facts,
+                                   bool share);
+#ifndef EINDECOMP_SEPARATE_PLANNER
+inline VertexId add_statement_at_run_time(EinGraph& graph, const StatementSpec& spec,
+                                          const expr::FunctorRecord& join,
+                                          const OperatorFacts& facts, bool share) {
+  return add_operators(graph, spec, join, facts, share);
+}
+#endif
+
+/// The same of any program.
+[[nodiscard]] constexpr VertexId add_statement(EinGraph& graph, const StatementSpec& spec,
+                                               const expr::FunctorRecord& join,
+                                               const OperatorFacts& facts, bool share) {
+  return std::is_constant_evaluated() ? add_operators(graph, spec, join, facts, share)
+                                      : add_statement_at_run_time(graph, spec, join, facts, share);
+}
+
 /// Writes statements with join Join and monoid Monoid over operands of elements Ts.
 template <class Backend, class Join, class Monoid, class... Ts>
 class StatementWriter {
@@ -179,10 +200,10 @@ class StatementWriter {
       : m_state(state), m_join(join), m_monoid(monoid) {}
 
   /// \returns the vertex that holds the statement's result, an earlier one if it computes the same.
-  constexpr VertexId write(StatementSpec spec) const {
+  constexpr VertexId write(const StatementSpec& spec) const {
     if constexpr (Rewritable<BareJoin, Monoid, Ts...>::value) {
       if (spec.values.empty()) {
-        return write_rewritten(m_state.graph, m_state.options, std::move(spec), Rewritten(*this));
+        return write_rewritten(m_state.graph, m_state.options, spec, Rewritten(*this));
       }
     }
     return write_as_it_is(spec);
@@ -216,11 +237,7 @@ class StatementWriter {
     const VertexId v = add_statement(m_state.graph, spec, joins, operator_facts<J, M, Us...>,
                                      m_state.options.share_subexpressions);
     if (v < before) return v;
-    m_state.resize(static_cast<std::size_t>(m_state.graph.size()));
-    auto& launcher = m_state.launchers.back();
-    launcher = Backend::template make<J, M, Us...>(join, monoid);
-    constexpr bool has_kernels = requires { launcher->traits(); };
-    if constexpr (has_kernels) m_state.graph.vertices.back().kernel = launcher->traits();
+    m_state.add_launcher(Backend::template make<J, M, Us...>(join, monoid));
     if constexpr (requires { Backend::order; }) {
       record_derivative<Backend, J, M, Us...>(m_state, join, monoid);
     }

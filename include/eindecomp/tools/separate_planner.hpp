@@ -19,11 +19,13 @@
 #include <utility>
 #include <vector>
 
+#include "eindecomp/expr/functor_record.hpp"
 #include "eindecomp/graph/checkpoint_sets_members.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/make_derived.hpp"
 #include "eindecomp/graph/program.hpp"
 #include "eindecomp/graph/rewrite.hpp"
+#include "eindecomp/graph/statement_writer.hpp"
 #include "eindecomp/plan/decompose.hpp"
 #include "eindecomp/plan/labeling.hpp"
 #include "eindecomp/plan/make_explanation.hpp"
@@ -71,9 +73,21 @@ VertexId EinGraph::add_at_run_time(const StatementSpec& spec, bool share) {
 
 Text EinGraph::make_name_at_run_time(std::string_view wanted) { return make_name(wanted); }
 
+void EinGraph::name_last_at_run_time(std::string_view name) { name_last(name); }
+
+void EinGraph::cut_at_run_time(std::size_t tensors_left, std::size_t labels_left, int writing) {
+  cut(tensors_left, labels_left, writing);
+}
+
+VertexId graph::add_statement_at_run_time(EinGraph& graph, const StatementSpec& spec,
+                                          const expr::FunctorRecord& join,
+                                          const OperatorFacts& facts, bool share) {
+  return add_operators(graph, spec, join, facts, share);
+}
+
 VertexId graph::rewrite_at_run_time(EinGraph& graph, const LoweringOptions& options,
-                                    StatementSpec spec, const RewriteTarget& target) {
-  return rewrite(graph, options, std::move(spec), target);
+                                    const StatementSpec& spec, const RewriteTarget& target) {
+  return rewrite(graph, options, spec, target);
 }
 
 Plan decompose(const EinGraph& graph, const DecomposeOptions& options,
