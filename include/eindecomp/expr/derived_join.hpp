@@ -6,10 +6,10 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "eindecomp/core/static_vector.hpp"
 #include "eindecomp/expr/flatten.hpp"
@@ -145,7 +145,9 @@ struct DerivedJoin {
   /// Of the tensors in their order.
   using OperandTypes = decltype(types_of(std::make_index_sequence<args.size()>{}));
 
-  [[nodiscard]] static std::vector<int> leaves() { return {args.begin(), args.end()}; }
+  [[nodiscard]] static constexpr std::span<const int> leaves() {
+    return {args.begin(), args.end()};
+  }
   /// The operator on top, by which a statement is named.
   [[nodiscard]] static constexpr const auto& head(const E& e) { return e.op; }
 

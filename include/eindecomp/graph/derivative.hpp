@@ -109,18 +109,30 @@ struct DerivativeScope {
   std::string_view what = "gradient";      ///< what is asked for
   Recomputation* recomputation = nullptr;  ///< what is read in the place of tensors not kept
 
+  /// Lets the last statement be run and differentiated as statement v.
+  virtual void keep_as(VertexId v) = 0;
+
   /// The tensor that statements read in the place of one of the forward pass.
   [[nodiscard]] VertexId read(VertexId v) const {
     return recomputation == nullptr ? v : (*recomputation)(v);
   }
+
+ protected:
+  ~DerivativeScope() = default;
 };
 
 /// The same, with what the statements are written into.
 template <class Backend>
-struct GradientScope : DerivativeScope {
+struct GradientScope final : DerivativeScope {
   ProgramState<Backend>& state;
   GradientScope(ProgramState<Backend>& into, const std::source_location& from)
       : DerivativeScope(into.graph, into.records.derivatives, Backend::order, from), state(into) {}
+  void keep_as(VertexId v) override {
+    state.resize(graph.vertices.size());
+    const auto at = static_cast<std::size_t>(v);
+    state.launchers.back() = state.launchers[at];
+    state.records.derivatives.back() = state.records.derivatives[at];
+  }
 };
 
 /// How one statement is differentiated.
@@ -165,11 +177,8 @@ struct StateOf<AtOrder<B, Order>> {
 template <class Base, int Order>
 struct StatementRecords<Differentiable<Base, Order>> {
   std::vector<std::shared_ptr<const Derivative>> derivatives;
-  std::vector<bool> checkpoints;  // per vertex, whether it is one
-  void resize(std::size_t size) {
-    derivatives.resize(size);
-    checkpoints.resize(size);
-  }
+  std::vector<VertexId> checkpoints;
+  void resize(std::size_t size) { derivatives.resize(size); }
 };
 
 }  // namespace graph

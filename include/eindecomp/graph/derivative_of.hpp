@@ -50,130 +50,108 @@ class DerivativeOf final : public JoinDerivative,
     (std::index_sequence_for<Ts...>{});
   }
 
-  [[nodiscard]] Cotangent pull(const Scope& scope, VertexId v, std::size_t operand,
-                               Cotangent of_result, std::string_view name) const override {
-    Cotangent pulled;
-    const auto pull_if = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      if (I == operand) pulled = pull_operand<I>(scope, v, of_result, name);
-    };
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (pull_if(std::integral_constant<std::size_t, I>{}), ...);
-    }
-    (std::index_sequence_for<Ts...>{});
-    return pulled;
-  }
-
  private:
-  [[nodiscard]] Cotangent push_one(const Scope& scope, VertexId v, std::size_t operand,
-                                   const Cotangent& tangent, std::string_view name) const override {
-    const TangentOf<B, Order, Join, Monoid, Ts...> of(this->m_join, this->m_monoid);
-    return of.push_one(scope, v, operand, tangent, name);
+  using Request = DerivativeRequest;
+
+  [[nodiscard]] Cotangent pull_to(const Request& request) const override {
+    return pull_operand<0>(request);
   }
-  [[nodiscard]] const SignatureWriter* adds(int operand) const override {
-    const SignatureWriter* found = nullptr;
-    const auto add_if = [&]<class X>(int number, std::type_identity<X>) {
+  [[nodiscard]] Cotangent push_from(const Request& request) const override {
+    const TangentOf<B, Order, Join, Monoid, Ts...> of(this->m_join, this->m_monoid);
+    return of.template push_operand<0>(request);
+  }
+  [[nodiscard]] const ElementWriters* elements(int operand) const override {
+    const ElementWriters* found = nullptr;
+    const auto take_if = [&]<class X>(int number, std::type_identity<X>) {
       if constexpr (has_derivatives<X>) {
-        if (number == operand) found = &element_writers<B, Order - 1, X>.add;
+        if (number == operand) found = &element_writers<B, Order - 1, X>;
       }
     };
     int number = -1;
-    add_if(number++, std::type_identity<Result>{});
-    (add_if(number++, std::type_identity<Widened<Ts>>{}), ...);
+    take_if(number++, std::type_identity<Result>{});
+    (take_if(number++, std::type_identity<Widened<Ts>>{}), ...);
     return found;
   }
 
+  /// Of operand I or one behind it.
   template <std::size_t I>
-  [[nodiscard]] Cotangent pull_operand(const Scope& scope, VertexId v, Cotangent of_result,
-                                       std::string_view name) const {
+  [[nodiscard]] Cotangent pull_operand(const Request& request) const {
+    if constexpr (I + 1 < sizeof...(Ts)) {
+      if (request.operand != I) return pull_operand<I + 1>(request);
+    }
     if constexpr (!Rules::template depends<I>()) {
-      return of_result;  // is not asked for
+      return {};  // is not asked for
     } else {
-      return Rules::template write_if_there<I>(scope, v, [&](const auto& partial) {
-        return pull_from<I>(scope, v, std::move(of_result), partial, name);
-      });
+      return Rules::template write_if_there<I>(
+          request, [&](const auto& partial) { return pull_by<I>(request, partial); });
     }
   }
 
   template <std::size_t I, class P>
-  [[nodiscard]] Cotangent pull_from(const Scope& scope, VertexId v, Cotangent of_result,
-                                    const P& partial, std::string_view name) const {
+  [[nodiscard]] Cotangent pull_by(const Request& request, const P& partial) const {
     using X = OperandType<I>;
     if constexpr (Rules::may_scan) {
-      if (Rules::is_long_scan(scope.graph[v])) return pull_scan(scope, v, of_result, name);
+      if (Rules::is_long_scan(request.statement())) {
+        const DerivativeOf<B, Order, Identity, Monoid, typename Rules::Held> next({},
+                                                                                  this->m_monoid);
+        return pull_scan(request, this->write_scan(request.scope, request.v), *this, next);
+      }
     }
-    if (of_result.is_number()) {
-      if constexpr (!Rules::is_complex && kind == AggregateKind::sum && std::is_same_v<X, Result> &&
-                    (expr::is_unit<P> || expr::is_value<P>)) {
+    if constexpr (!Rules::is_complex && kind == AggregateKind::sum && std::is_same_v<X, Result> &&
+                  (expr::is_unit<P> || expr::is_value<P>)) {
+      if (request.from.is_number()) {
         const auto slope = static_cast<double>(D::functor(partial).value);
-        const std::optional<Cotangent> multiple = pull_number(scope, v, I, of_result, slope);
-        if (multiple.has_value()) return *multiple;
+        std::optional<Cotangent> multiple = pull_number(request, slope);
+        if (multiple.has_value()) return std::move(*multiple);
       }
-      of_result = scope.constant(of_result.value);
     }
-    if constexpr (kind == AggregateKind::sum) {
-      if constexpr (elementwise && I == 1 && is_quotient<Join, Ts...>) {
-        // By the quotient that the numerator's cotangent is.
-        of_result = this->under_result(scope, v, of_result, Div{}, {operands, 1}, {}, name);
-        return Rules::template emit<Flow<I>>(scope, v, of_result, {},
-                                             D::times(D::number(-1), D::times(g, z)), name);
-      } else {
-        return Rules::template emit<Flow<I>>(scope, v, of_result, {},
-                                             Rules::template weighted<Flow<I>>(partial), name);
-      }
+    if constexpr (kind == AggregateKind::sum && elementwise && I == 1 && is_quotient<Join, Ts...>) {
+      // By the quotient that the numerator's cotangent is.
+      const Cotangent quotient = this->under_result(request, Div{}, {operands, 1});
+      return Rules::template emit<Flow<I>>(request.with(quotient),
+                                           D::times(D::number(-1), D::times(g, z)));
     } else if constexpr (kind == AggregateKind::extremum) {
-      return pull_extremum<I>(scope, v, of_result, partial, name);
+      return pull_extremum<I>(request, partial);
     } else if constexpr (kind == AggregateKind::product && Order > 1) {
       // OtherFactors has no derivative where two factors are 0.
-      const VertexId factors = this->write_elements(scope, v);
-      const std::size_t kept = scope.graph[v].output.size();
-      const ProductPull<B, Order - 1, Result> pull(scope, factors, kept);
-      return pull_elements<I>(scope, factors, pull(of_result), name);
+      const VertexId factors = this->write_elements(request.scope, request.v);
+      const std::size_t kept = request.statement().output.size();
+      const ProductPull<B, Order - 1, Result> pull(request.scope, factors, kept);
+      const Cotangent wide = pull(as_tensor(request.scope, request.from));
+      return pull_elements<I>(request.with(wide), factors);
     } else if constexpr (kind == AggregateKind::product) {
-      return Rules::template emit<Flow<I>>(scope, v, of_result, this->other_factors(scope, v),
-                                           Rules::template weighted<Flow<I>>(partial), name);
+      return Rules::template emit<Flow<I>>(request, Rules::template weighted<Flow<I>>(partial),
+                                           this->other_factors(request));
     } else {
-      return Rules::template emit<Flow<I>>(scope, v, of_result, {},
-                                           Rules::template weighted<Flow<I>>(partial), name);
+      return Rules::template emit<Flow<I>>(request, Rules::template weighted<Flow<I>>(partial));
     }
-  }
-
-  [[nodiscard]] Cotangent pull_scan(const Scope& scope, VertexId v, Cotangent cotangent,
-                                    std::string_view name) const {
-    const std::vector<VertexId> passes = this->write_scan(scope, v);
-    const DerivativeOf<B, Order, Identity, Monoid, typename Rules::Held> next({}, this->m_monoid);
-    for (std::size_t p = passes.size(); --p > 0;) {
-      cotangent = next.pull(scope, passes[p], 0, std::move(cotangent),
-                            Text("d") + scope.graph[passes[p - 1]].name);
-    }
-    return pull(scope, passes.front(), 0, std::move(cotangent), name);
   }
 
   /// Elements that are as large as the extremum share its cotangent.
   template <std::size_t I, class P>
-  [[nodiscard]] Cotangent pull_extremum(const Scope& scope, VertexId v, Cotangent of_result,
-                                        const P& partial, std::string_view name) const {
+  [[nodiscard]] Cotangent pull_extremum(const Request& request, const P& partial) const {
     if constexpr (expr::keeps_bits<Join>) {
-      const VertexId ties = this->ties(scope, v);
-      of_result = this->under_result(scope, v, of_result, Div{}, {operands, operands + 2}, {ties},
-                                     Text(name) + ".share");
-      return Rules::template emit<Flow<I>>(scope, v, of_result, {},
-                                           Rules::template weighted<Flow<I>>(partial), name);
+      const VertexId ties = this->ties(request);
+      const Text name = Text(request.name) + ".share";
+      const Cotangent share = this->under_result({request.scope, request.v, I, request.from, name},
+                                                 Div{}, {operands, operands + 2}, {&ties, 1});
+      return Rules::template emit<Flow<I>>(request.with(share),
+                                           Rules::template weighted<Flow<I>>(partial));
     } else {
       // A kernel that computes ⊗ again might round otherwise, so what is compared is written.
-      const VertexId elements = this->write_elements(scope, v);
-      const VertexId again = this->write_again(scope, v, elements);
+      const VertexId elements = this->write_elements(request.scope, request.v);
+      const VertexId again = this->write_again(request.scope, request.v, elements);
       const DerivativeOf<B, Order, Identity, Monoid, Value> of_elements(Identity{}, this->m_monoid);
-      const Cotangent wide =
-          of_elements.pull(scope, again, 0, of_result, Text("d") + scope.graph[v].name);
-      return pull_elements<I>(scope, elements, wide, name);
+      const Cotangent wide = of_elements.pull(request.scope, again, 0, request.from,
+                                              Text("d") + request.statement().name);
+      return pull_elements<I>(request.with(wide), elements);
     }
   }
   /// From the cotangent of write_elements().
   template <std::size_t I>
-  [[nodiscard]] Cotangent pull_elements(const Scope& scope, VertexId elements,
-                                        const Cotangent& cotangent, std::string_view name) const {
+  [[nodiscard]] Cotangent pull_elements(const Request& request, VertexId elements) const {
     const DerivativeOf<B, Order, Join, NoAggregation, Ts...> of_join(this->m_join, NoAggregation{});
-    return of_join.pull(scope, elements, I, cotangent, name);
+    return of_join.pull(request.scope, elements, I, request.from, request.name);
   }
 };
 

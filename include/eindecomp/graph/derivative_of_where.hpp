@@ -76,36 +76,33 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid, Skipped>, M
     (Operands{});
   }
 
-  [[nodiscard]] Cotangent pull(const Scope& scope, VertexId v, std::size_t operand,
-                               Cotangent of_result, std::string_view name) const override {
+ private:
+  [[nodiscard]] Cotangent pull_to(const DerivativeRequest& request) const override {
     Cotangent pulled;
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (..., (I == operand ? void(pulled = pull_operand<I>(scope, v, of_result, name)) : void()));
+      (..., (I == request.operand ? void(pulled = pull_operand<I>(request)) : void()));
     }
     (Operands{});
     return pulled;
   }
-
- private:
-  [[nodiscard]] Cotangent push_one(const Scope& scope, VertexId v, std::size_t operand,
-                                   const Cotangent& tangent, std::string_view name) const override {
+  [[nodiscard]] Cotangent push_from(const DerivativeRequest& request) const override {
     Cotangent pushed;
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (..., (I == operand ? void(pushed = push_operand<I>(scope, v, tangent, name)) : void()));
+      (..., (I == request.operand ? void(pushed = push_operand<I>(request)) : void()));
     }
     (Operands{});
     return pushed;
   }
-  [[nodiscard]] const SignatureWriter* adds(int operand) const override {
-    const SignatureWriter* found = nullptr;
-    const auto add_if = [&]<class X>(int number, std::type_identity<X>) {
+  [[nodiscard]] const ElementWriters* elements(int operand) const override {
+    const ElementWriters* found = nullptr;
+    const auto take_if = [&]<class X>(int number, std::type_identity<X>) {
       if constexpr (std::is_floating_point_v<X>) {
-        if (number == operand) found = &element_writers<B, Order - 1, X>.add;
+        if (number == operand) found = &element_writers<B, Order - 1, X>;
       }
     };
-    add_if(-1, std::type_identity<Result>{});
+    take_if(-1, std::type_identity<Result>{});
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (add_if(static_cast<int>(I), std::type_identity<OperandType<I>>{}), ...);
+      (take_if(static_cast<int>(I), std::type_identity<OperandType<I>>{}), ...);
     }
     (Operands{});
     return found;
@@ -175,38 +172,35 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid, Skipped>, M
     return {};
   }
   template <std::size_t I>
-  [[nodiscard]] Cotangent pull_operand(const Scope& scope, VertexId v, const Cotangent& of_result,
-                                       std::string_view name) const {
+  [[nodiscard]] Cotangent pull_operand(const DerivativeRequest& request) const {
     if constexpr (!depends<I>()) {
-      return of_result;  // is not asked for
+      return {};  // is not asked for
     } else {
-      return write_if_real<I>(scope, v, [&](const auto& refuse) {
-        const Cotangent all =
-            write_whole_result(scope, v, of_result, Text(name) + ".whole",
-                               stateless_writer<B, Order - 1, Identity, NoAggregation, Result>);
-        return emit<I, Direction::to_operand, Result, OperandType<I>>(scope, v, all, name, refuse);
+      return write_if_real<I>(request.scope, request.v, [&](const auto& refuse) {
+        const Cotangent all = write_whole_result(
+            request.scope, request.v, request.from, Text(request.name) + ".whole",
+            stateless_writer<B, Order - 1, Identity, NoAggregation, Result>);
+        return emit<I, Direction::to_operand, Result, OperandType<I>>(request.with(all), refuse);
       });
     }
   }
   template <std::size_t I>
-  [[nodiscard]] Cotangent push_operand(const Scope& scope, VertexId v, const Cotangent& tangent,
-                                       std::string_view name) const {
+  [[nodiscard]] Cotangent push_operand(const DerivativeRequest& request) const {
     if constexpr (!depends<I>()) {
-      return tangent;  // is not asked for
+      return {};  // is not asked for
     } else {
-      return write_if_real<I>(scope, v, [&](const auto& refuse) {
+      return write_if_real<I>(request.scope, request.v, [&](const auto& refuse) {
         const Cotangent all = write_whole_tangent(
-            scope, v, I, tangent, Text(name) + ".whole",
+            request.scope, request.v, I, request.from, Text(request.name) + ".whole",
             stateless_writer<B, Order - 1, Identity, NoAggregation, OperandType<I>>);
-        return emit<I, Direction::to_result, OperandType<I>, Result>(scope, v, all, name, refuse);
+        return emit<I, Direction::to_result, OperandType<I>, Result>(request.with(all), refuse);
       });
     }
   }
 
   /// Writes Σ of the cotangent or the tangent times ∂⊗/∂(operand I), under the same conditions.
   template <std::size_t I, Direction Way, class From, class X, class Refuse>
-  [[nodiscard]] Cotangent emit(const Scope& scope, VertexId v, const Cotangent& from,
-                               std::string_view name, const Refuse& refuse) const {
+  [[nodiscard]] Cotangent emit(const DerivativeRequest& request, const Refuse& refuse) const {
     using Types = decltype(types_of<From>(Operands{}));
     const auto e = D::times(g, this->template partial<I>());
     using Read = expr::DerivedJoin<expr::Converted<std::decay_t<decltype(e)>, X, Types>, Types>;
@@ -236,7 +230,7 @@ class DerivativeOfWhere<B, Order, expr::Where<Tensors, Join, Monoid, Skipped>, M
                            .elements = &element_writers<B, Order - 1, X>,
                            .may_have_pole = expr::may_have_pole<std::decay_t<decltype(joined)>>,
                            .selects = true};
-      return write_derived(scope, Way, v, I, from, {}, sum, name);
+      return write_derived(request, Way, sum);
     }
   }
 

@@ -4,8 +4,10 @@
 /// as an expression, and the statements around it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -158,19 +160,22 @@ class DerivativeRules {
   }
   /// The product of the factors that are not 0, and the number of those that are: `more` and
   /// `still_more` of weighted().
-  [[nodiscard]] std::vector<VertexId> other_factors(const Scope& scope, VertexId v) const {
-    const VertexId zeros = aggregate<Sum>(scope, v, expr::node(expr::IsZero{}, joined()));
-    const VertexId others = aggregate<Prod>(scope, v, expr::node(expr::OneIfZero{}, joined()));
+  [[nodiscard]] std::array<VertexId, 2> other_factors(const DerivativeRequest& request) const {
+    const VertexId zeros = aggregate<Sum>(request, expr::node(expr::IsZero{}, joined()));
+    const VertexId others = aggregate<Prod>(request, expr::node(expr::OneIfZero{}, joined()));
     return {others, zeros};
   }
   /// How many elements are the extremum.
-  [[nodiscard]] VertexId ties(const Scope& scope, VertexId v) const {
-    return aggregate<Sum>(scope, v, expr::node(expr::CountEqual<Result>{}, joined(), z));
+  [[nodiscard]] VertexId ties(const DerivativeRequest& request) const {
+    return aggregate<Sum>(request, expr::node(expr::CountEqual<Result>{}, joined(), z));
   }
 
   /// Refuses what has no derivative by operand I; else calls `write`, which writes it.
   template <std::size_t I, class Write>
-  [[nodiscard]] Cotangent write_if_there(const Scope& scope, VertexId v, const Write& write) const {
+  [[nodiscard]] Cotangent write_if_there(const DerivativeRequest& request,
+                                         const Write& write) const {
+    const Scope& scope = request.scope;
+    const VertexId v = request.v;
     if constexpr (!are_numbers<I>) {
       refuse_elements(scope, v);
     } else if constexpr (is_complex && kind != AggregateKind::sum) {
@@ -229,49 +234,51 @@ class DerivativeRules {
   }
   /// ⊕ = M of an expression of the operands, under the result's labels.
   template <class M, class E>
-  [[nodiscard]] VertexId aggregate(const Scope& scope, VertexId v, const E& e) const {
+  [[nodiscard]] VertexId aggregate(const DerivativeRequest& request, const E& e) const {
     using Read = expr::DerivedJoin<E, std::tuple<Ts..., Result, Held, Result, Result>>;
     const auto functor = Read::functor(e);
-    return write_aggregate(scope, v, expr::describe(Read::head(e)), Read::leaves(),
-                           writer_of<M, Read>(functor));
+    return write_aggregate(request.scope, request.v, expr::describe(Read::head(e)), Read::leaves(),
+                           writer_of<M, Read, decltype(functor)>().with_join(&functor));
   }
   /// F of two that are numbered, element by element, under those of the result's labels that they
-  /// have. \param of_result  the cotangent or tangent of v
+  /// have. It is asked for from the result's cotangent or tangent.
   template <class F>
-  [[nodiscard]] Cotangent under_result(const Scope& scope, VertexId v, const Cotangent& of_result,
-                                       const F& functor, const std::vector<int>& leaves,
-                                       std::vector<VertexId> others, std::string_view name) const {
+  [[nodiscard]] Cotangent under_result(const DerivativeRequest& request, const F& functor,
+                                       const std::array<int, 2>& leaves,
+                                       std::span<const VertexId> others = {}) const {
     return write_under_result(
-        scope, v, of_result, leaves, std::move(others), name,
+        request, leaves, others,
         SignatureWriter::of<B, Order - 1, Result, Result>(functor, stateless<NoAggregation>));
   }
 
-  /// ⊕ = M of ⊗ = functor over the elements that Read reads.
+  /// ⊕ = M of a ⊗ of type F over the elements that Read reads.
   template <class M, class Read, class F>
-  [[nodiscard]] static SignatureWriter writer_of(const F& functor) {
-    return [&]<class... Us>(std::tuple<Us...>*) {
-      return SignatureWriter::of<B, Order - 1, Us...>(functor, stateless<M>);
+  [[nodiscard]] static constexpr SignatureWriter writer_of() {
+    return []<class... Us>(std::tuple<Us...>*) {
+      return SignatureWriter::without_join<B, Order - 1, std::remove_const_t<F>, M, Us...>(
+          stateless<M>);
     }(static_cast<typename Read::OperandTypes*>(nullptr));
   }
 
   /// Writes Σ e over all labels but those of what a flow goes to.
   template <class Flow, class E>
-  [[nodiscard]] Cotangent emit(const Scope& scope, VertexId v, const Cotangent& from,
-                               std::vector<VertexId> others, const E& e,
-                               std::string_view name) const {
+  [[nodiscard]] Cotangent emit(const DerivativeRequest& request, const E& e,
+                               std::span<const VertexId> others = {}) const {
     using X = typename Flow::To;
     using Types = typename Flow::Types;
     using Read = expr::DerivedJoin<expr::Converted<E, X, Types>, Types>;
     if constexpr (Read::count > max_operands) {
-      refuse_count(scope, v, Read::count);
+      refuse_count(request.scope, request.v, Read::count);
     } else {
       const auto functor = Read::functor(expr::converted<X, Types>(e));
-      return write_derived(scope, Flow::direction, v, Flow::operand, from, std::move(others),
-                           derived_sum<Read, Flow>(functor), name);
+      using F = std::remove_const_t<decltype(functor)>;
+      static constexpr DerivedSum sum = derived_sum<Read, Flow, F>();
+      return write_derived(request, Flow::direction, sum.with_join(&functor), others);
     }
   }
+  /// Σ of a ⊗ of type F.
   template <class Read, class Flow, class F>
-  [[nodiscard]] static DerivedSum derived_sum(const F& functor) {
+  [[nodiscard]] static constexpr DerivedSum derived_sum() {
     using X = typename Flow::To;
     // Products have kernels both with and without a sum, and so have minima and maxima, for a
     // pool's windows overlap; of other functors one is compiled, the likelier.
@@ -284,26 +291,27 @@ class DerivativeRules {
     constexpr Way way = has_both || sums ? Way::direct
                         : is_product     ? Way::multiple_of_sum
                                          : Way::sum_of_elements;
-    const SignatureWriter plain = [&] {
+    const SignatureWriter plain = [] {
       if constexpr (has_both || !sums) {
-        return writer_of<NoAggregation, Read>(functor);
+        return writer_of<NoAggregation, Read, F>();
       } else {
-        return writer_of<Sum, Read>(functor);
+        return writer_of<Sum, Read, F>();
       }
     }();
     const SignatureWriter summed = [&] {
       if constexpr (way == Way::direct) {
-        return writer_of<Sum, Read>(functor);
+        return writer_of<Sum, Read, F>();
       } else if constexpr (way == Way::multiple_of_sum) {
-        return writer_of<Sum, expr::DerivedJoin<Arg<Read::args[0]>, typename Flow::Types>>(
-            stateless<Identity>);
+        using First = expr::DerivedJoin<Arg<Read::args[0]>, typename Flow::Types>;
+        return writer_of<Sum, First, Identity>();
       } else {
         return plain;  // is not asked for
       }
     }();
     const SignatureWriter multiple = [&] {
       if constexpr (way == Way::multiple_of_sum) {
-        return SignatureWriter::of<B, Order - 1, X>(functor, stateless<NoAggregation>);
+        return SignatureWriter::without_join<B, Order - 1, F, NoAggregation, X>(
+            stateless<NoAggregation>);
       } else {
         return plain;  // is not asked for
       }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -61,7 +62,7 @@ class DerivedReads {
 
   /// A statement under v's own labels. \param whole  with all of them in the output, those of v's
   /// output first, else with the latter. \param dims  to have those alone that are read, and which
-  [[nodiscard]] StatementSpec forward(std::string_view name, const std::vector<int>& leaves,
+  [[nodiscard]] StatementSpec forward(std::string_view name, std::span<const int> leaves,
                                       bool whole, std::vector<int>* dims = nullptr) const {
     StatementSpec spec = begin(name);
     std::vector<int> seen;

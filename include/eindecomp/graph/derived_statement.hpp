@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -48,7 +49,7 @@ class DerivedStatement : public DerivedReads {
 
   /// Whether the derivative looks at elements of operands that v may not: of X itself, and of those
   /// whose labels are replaced.
-  [[nodiscard]] bool looks_at_unread(const std::vector<int>& leaves) const {
+  [[nodiscard]] bool looks_at_unread(std::span<const int> leaves) const {
     const auto is_replaced = [&](const auto& term) {
       return !(m_forms[static_cast<std::size_t>(term.first)] == form_of(term.first));
     };
@@ -69,7 +70,7 @@ class DerivedStatement : public DerivedReads {
   /// Lets the result be ∞ there, so that exp(… - result) is 0.
   void read_infinite_result() { m_infinite_result = true; }
   /// Notes the labels that ⊗ takes the values of and that nothing else that is read has.
-  void note_bare_values(const std::vector<int>& leaves) {
+  void note_bare_values(std::span<const int> leaves) {
     std::vector<int> seen = m_dimensions;
     for (const int leaf : leaves) {
       if (!is_value(leaf)) (void)read_transposed(leaf, seen);
@@ -108,7 +109,7 @@ class DerivedStatement : public DerivedReads {
   /// The statement that reads what is numbered. Its output has X's dimensions, but for those along
   /// which it is constant; `all`: and all other labels; `values`: and those of X whose values v
   /// takes.
-  [[nodiscard]] StatementSpec statement(std::string_view name, const std::vector<int>& leaves,
+  [[nodiscard]] StatementSpec statement(std::string_view name, std::span<const int> leaves,
                                         bool all = false, bool values = false) {
     StatementSpec spec = begin(name);
     std::vector<int> seen;
@@ -161,7 +162,7 @@ class DerivedStatement : public DerivedReads {
   }
 
   /// How many values take the labels that are summed over and in nothing that is read.
-  [[nodiscard]] double repetitions(const std::vector<int>& leaves) const {
+  [[nodiscard]] double repetitions(std::span<const int> leaves) const {
     std::vector<int> seen;
     for (const int leaf : leaves) note(leaf, seen);
     double count = 1;

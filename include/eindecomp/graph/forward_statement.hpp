@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -47,7 +48,7 @@ class ForwardStatement : public DerivedReads {
   void read_infinite_result() {}
 
   /// Notes the labels that v takes the values of and that nothing that is read or written has.
-  void note_bare_values(const std::vector<int>& leaves) {
+  void note_bare_values(std::span<const int> leaves) {
     std::vector<int> seen = m_vertex.output;
     for (const int leaf : leaves) {
       if (!is_value(leaf)) (void)read_forward(leaf, seen);
@@ -84,7 +85,7 @@ class ForwardStatement : public DerivedReads {
 
   /// The statement that reads what is numbered. Its output has v's dimensions, but for those along
   /// which it is constant; `all`: and all other labels; `values`: and those whose values v takes.
-  [[nodiscard]] StatementSpec statement(std::string_view name, const std::vector<int>& leaves,
+  [[nodiscard]] StatementSpec statement(std::string_view name, std::span<const int> leaves,
                                         bool all = false, bool values = false) {
     StatementSpec spec = begin(name);
     std::vector<int> seen;
@@ -129,7 +130,7 @@ class ForwardStatement : public DerivedReads {
     return names;
   }
   /// How many values take the labels that are summed over and in nothing that is read.
-  [[nodiscard]] double repetitions(const std::vector<int>& leaves) const {
+  [[nodiscard]] double repetitions(std::span<const int> leaves) const {
     std::vector<int> seen = m_vertex.output;
     for (const int leaf : leaves) {
       if (is_value(leaf)) {

@@ -58,9 +58,8 @@ template <class T, class Backend, class... Symbols>
     GradientCall<Backend> call(*loss.state(), where);
     call.require_loss(loss, "of which a gradient is asked");
     (call.require(tensors, "by which a loss is differentiated"), ...);
-    call.read_loss(loss);
-    call.run(loss.vertex(), {1, -1, -1, {}, {}}, {tensors.vertex()...});
-    std::tuple<DerivativeSymbol<Symbols>...> gradients{call.symbol(tensors, loss.name())...};
+    call.run(loss, {tensors.vertex()...});
+    std::tuple<DerivativeSymbol<Symbols>...> gradients{call.symbol(tensors)...};
     call.commit();
     return gradients;
   } else {
@@ -101,7 +100,7 @@ template <class Y, class G, class... Symbols>
     GradientCall<typename Y::Backend> call(*y.state(), where);
     (call.require(tensors, "by which a tensor is differentiated"), ...);
     run_vjp(call, y, cotangent, {tensors.vertex()...});
-    std::tuple<DerivativeSymbol<Symbols>...> products{call.symbol(tensors, y.name())...};
+    std::tuple<DerivativeSymbol<Symbols>...> products{call.symbol(tensors)...};
     call.commit();
     return products;
   } else {
@@ -127,7 +126,7 @@ template <class Y, class... Ss, class... Vs>
     GradientCall<Backend> call(*y.state(), where);
     call.require(y, "of which a product is asked");
     call.begin_tangents(y.vertex());
-    (call.give(y, moved.tensor, moved.tangent), ...);
+    (call.give(moved.tensor, moved.tangent), ...);
     DerivativeSymbol<Y> product = call.tangent(y);
     call.commit();
     return product;
@@ -229,9 +228,8 @@ template <class T, class Backend, class S>
       call.require(tensor, "by which a loss is differentiated");
       vertices.push_back(tensor.vertex());
     }
-    call.read_loss(loss);
-    call.run(loss.vertex(), {1, -1, -1, {}, {}}, vertices);
-    for (const S& tensor : tensors) gradients.push_back(call.symbol(tensor, loss.name()));
+    call.run(loss, vertices);
+    for (const S& tensor : tensors) gradients.push_back(call.symbol(tensor));
     call.commit();
   }
   return gradients;
@@ -292,7 +290,7 @@ template <AnyTypedSymbol Y, AnyTypedSymbol G, class S>
       vertices.push_back(tensor.vertex());
     }
     graph::run_vjp(call, y, cotangent, vertices);
-    for (const S& tensor : tensors) products.push_back(call.symbol(tensor, y.name()));
+    for (const S& tensor : tensors) products.push_back(call.symbol(tensor));
     call.commit();
   }
   return products;
@@ -364,7 +362,7 @@ template <AnyTypedSymbol Y, class S>
                  where);
     }
     call.begin_tangents(y.vertex());
-    for (std::size_t n = 0; n < tensors.size(); ++n) call.give(y, tensors[n], tangents[n]);
+    for (std::size_t n = 0; n < tensors.size(); ++n) call.give(tensors[n], tangents[n]);
     graph::DerivativeSymbol<Y> product = call.tangent(y);
     call.commit();
     return product;
@@ -408,7 +406,7 @@ Symbol<T, Rank, Backend> checkpoint(const Symbol<T, Rank, Backend>& tensor,
                      "symbols of one that is",
                  where);
     }
-    tensor.state()->records.checkpoints[static_cast<std::size_t>(tensor.vertex())] = true;
+    tensor.state()->records.checkpoints.push_back(tensor.vertex());
   }
   return tensor;
 }

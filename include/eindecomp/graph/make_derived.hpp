@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -25,6 +26,20 @@
 #include "eindecomp/graph/write_derived.hpp"
 
 namespace eindecomp::graph {
+
+EINDECOMP_PLANNER_INLINE Written SignatureWriter::operator()(const DerivativeScope& scope,
+                                                             StatementSpec spec) const {
+  spec.name = scope.graph.unused_name(spec.name);
+  const VertexId v = m_write(scope, spec, m_join, m_monoid);
+  return {v, scope.graph.last_writing()};
+}
+
+EINDECOMP_PLANNER_INLINE Written write_number(const DerivativeScope& scope, StatementSpec spec,
+                                              double number, NumberWriter* write) {
+  spec.name = scope.graph.unused_name(spec.name);
+  const VertexId v = write(scope, spec, number);
+  return {v, scope.graph.last_writing()};
+}
 
 /// What is read itself, with its dimensions as those of what it is passed on to.
 template <class Statement>
@@ -57,11 +72,11 @@ template <class Statement>
 }
 
 template <class Statement>
-[[nodiscard]] Cotangent write_derived_by(const DerivativeScope& scope, VertexId v,
-                                         std::size_t operand, const Cotangent& from,
-                                         std::vector<VertexId> others, const DerivedSum& sum,
-                                         std::string_view name) {
-  Statement here(scope, v, operand, from, std::move(others));
+[[nodiscard]] Cotangent write_derived_by(const DerivativeRequest& request,
+                                         const std::vector<VertexId>& others,
+                                         const DerivedSum& sum) {
+  const auto& [scope, v, operand, from, name] = request;
+  Statement here(scope, v, operand, from, others);
   if (sum.may_have_pole) here.read_ones_outside();
   if (sum.is_exponential) here.read_infinite_result();
   here.note_bare_values(sum.leaves);
@@ -73,7 +88,9 @@ template <class Statement>
   const auto statement = [&] {
     StatementSpec spec = here.statement(own, sum.leaves, false, sum.selects);
     if (!sum.selects) return spec;
-    for (const int label : scope.graph[v].values) spec.values.push_back(here.label_name(label));
+    for (const int label : request.statement().values) {
+      spec.values.push_back(here.label_name(label));
+    }
     return spec;
   };
   const StatementSpec spec = statement();
@@ -84,8 +101,8 @@ template <class Statement>
   Written written = write_sum(scope, here, spec, sum);
   if (repeated != 1) {
     const StatementSpec same = statement();  // which write_sum() may have replaced
-    written = sum.elements->scale(scope, here.after(own, written.vertex, written.writing, same),
-                                  repeated);
+    written = write_number(scope, here.after(own, written.vertex, written.writing, same), repeated,
+                           sum.elements->scale);
   }
   return fold_borders(scope, here.borders(), here.result(written.vertex, written.writing), name,
                       *sum.elements);
@@ -94,56 +111,68 @@ template <class Statement>
 /// Whether the derivative would look at elements that v does not read, and multiply their
 /// cotangent, 0, by a slope that may be infinite, which makes NaN. Where write_by_reads() takes no
 /// more memory than the operand, slopes count that are infinite only where elements are.
-[[nodiscard]] inline bool meets_unread(const DerivativeScope& scope, VertexId v,
-                                       std::size_t operand, const Cotangent& from,
+[[nodiscard]] inline bool meets_unread(const DerivativeRequest& request,
                                        const std::vector<VertexId>& others, const DerivedSum& sum) {
   if (sum.selects || (!sum.may_be_infinite && !sum.may_be_nan)) return false;
-  const Vertex& statement = scope.graph[v];
+  const Vertex& statement = request.statement();
   if (static_cast<int>(statement.labels.size()) > max_rank) return false;
-  const DerivedStatement here(scope, v, operand, from, others);
+  const DerivedStatement here(request.scope, request.v, request.operand, request.from, others);
   if (here.is_plain() || !here.looks_at_unread(sum.leaves)) return false;
   double reads = 1;
   for (const Extent extent : statement.extents) reads *= static_cast<double>(extent);
-  const Extent elements = scope.graph[statement.operands[operand].vertex].size();
+  const VertexId x = statement.operands[request.operand].vertex;
+  const Extent elements = request.scope.graph[x].size();
   return sum.may_be_infinite || reads <= static_cast<double>(elements);
 }
 
 /// The cotangent of an operand by way of its reads: writes that of each read, under v's labels, and
 /// for each element the sum of those of its reads.
-[[nodiscard]] inline Cotangent write_by_reads(const DerivativeScope& scope, VertexId v,
-                                              std::size_t operand, const Cotangent& from,
-                                              std::vector<VertexId> others, const DerivedSum& sum,
-                                              std::string_view name) {
-  DerivedReads here(scope, v, from, std::move(others));
+[[nodiscard]] inline Cotangent write_by_reads(const DerivativeRequest& request,
+                                              const std::vector<VertexId>& others,
+                                              const DerivedSum& sum) {
+  DerivedReads here(request.scope, request.v, request.from, others);
   here.read_as_result();
   Cotangent reads;
-  const Text own = Text(name) + ".reads";
-  const Written written = sum.plain(scope, here.forward(own, sum.leaves, true, &reads.dims));
+  const Text own = Text(request.name) + ".reads";
+  const Written written =
+      sum.plain(request.scope, here.forward(own, sum.leaves, true, &reads.dims));
   reads.vertex = written.vertex;
   reads.writing = written.writing;
   const ElementWriters& elements = *sum.elements;
-  const DerivedSum sum_of_reads{.leaves = {here.number_of_cotangent()},
+  const int cotangent = here.number_of_cotangent();
+  const DerivedSum sum_of_reads{.leaves = {&cotangent, 1},
                                 .plain = elements.copy,
                                 .summed = elements.sum,
                                 .multiple = elements.copy,
                                 .widen = elements.copy,
                                 .elements = sum.elements};
-  return write_derived_by<DerivedStatement>(scope, v, operand, reads, {}, sum_of_reads, name);
+  return write_derived_by<DerivedStatement>(request.with(reads), {}, sum_of_reads);
 }
 
-EINDECOMP_PLANNER_INLINE Cotangent write_derived(const DerivativeScope& scope, Direction direction,
-                                                 VertexId v, std::size_t operand,
-                                                 const Cotangent& from,
-                                                 std::vector<VertexId> others,
-                                                 const DerivedSum& sum, std::string_view name) {
-  if (direction == Direction::to_operand && meets_unread(scope, v, operand, from, others, sum)) {
-    return write_by_reads(scope, v, operand, from, std::move(others), sum, name);
+EINDECOMP_PLANNER_INLINE DerivedSum DerivedSum::with_join(const void* join) const {
+  DerivedSum joined = *this;
+  joined.plain = plain.with_join(join);
+  joined.summed = summed.with_join(join);
+  joined.multiple = multiple.with_join(join);
+  return joined;
+}
+
+EINDECOMP_PLANNER_INLINE Cotangent as_tensor(const DerivativeScope& scope, const Cotangent& c) {
+  return c.is_number() ? scope.constant(c.value) : c;
+}
+
+EINDECOMP_PLANNER_INLINE Cotangent write_derived(const DerivativeRequest& request,
+                                                 Direction direction, const DerivedSum& sum,
+                                                 std::span<const VertexId> others) {
+  const std::vector<VertexId> more(others.begin(), others.end());
+  const Cotangent tensor = as_tensor(request.scope, request.from);
+  const DerivativeRequest of_tensor = request.with(tensor);
+  if (direction == Direction::to_result) {
+    return write_derived_by<ForwardStatement>(of_tensor, more, sum);
   }
-  return direction == Direction::to_operand
-             ? write_derived_by<DerivedStatement>(scope, v, operand, from, std::move(others), sum,
-                                                  name)
-             : write_derived_by<ForwardStatement>(scope, v, operand, from, std::move(others), sum,
-                                                  name);
+  return meets_unread(of_tensor, more, sum)
+             ? write_by_reads(of_tensor, more, sum)
+             : write_derived_by<DerivedStatement>(of_tensor, more, sum);
 }
 
 EINDECOMP_PLANNER_INLINE VertexId write_elements(const DerivativeScope& scope, VertexId v,
@@ -223,44 +252,41 @@ EINDECOMP_PLANNER_INLINE std::vector<VertexId> write_scan(const DerivativeScope&
 }
 
 EINDECOMP_PLANNER_INLINE VertexId write_aggregate(const DerivativeScope& scope, VertexId v,
-                                                  const Text& suffix,
-                                                  const std::vector<int>& leaves,
+                                                  const Text& suffix, std::span<const int> leaves,
                                                   const SignatureWriter& aggregate) {
   const DerivedReads here(scope, v, {}, {});
   return aggregate(scope, here.forward(scope.graph[v].name + "." + suffix, leaves, false)).vertex;
 }
 
-EINDECOMP_PLANNER_INLINE Cotangent write_under_result(const DerivativeScope& scope, VertexId v,
-                                                      const Cotangent& of_result,
-                                                      const std::vector<int>& leaves,
-                                                      std::vector<VertexId> others,
-                                                      std::string_view name,
+EINDECOMP_PLANNER_INLINE Cotangent write_under_result(const DerivativeRequest& request,
+                                                      std::span<const int> leaves,
+                                                      std::span<const VertexId> others,
                                                       const SignatureWriter& join) {
-  DerivedReads here(scope, v, of_result, std::move(others));
+  Cotangent made = as_tensor(request.scope, request.from);
+  DerivedReads here(request.scope, request.v, made, {others.begin(), others.end()});
   here.read_as_result();
-  Cotangent made = of_result;
   made.dims.clear();
-  const Written written = join(scope, here.forward(name, leaves, false, &made.dims));
+  const Written written =
+      join(request.scope, here.forward(request.name, leaves, false, &made.dims));
   made.vertex = written.vertex;
   made.writing = written.writing;
   return made;
 }
 
-EINDECOMP_PLANNER_INLINE Cotangent write_tangent_quotient(
-    const DerivativeScope& scope, VertexId v, std::size_t operand, const Cotangent& tangent,
-    const std::vector<int>& leaves, std::string_view name, const SignatureWriter& divide) {
-  ForwardStatement here(scope, v, operand, tangent, {});
-  const Written written = divide(scope, here.statement(name, leaves));
+EINDECOMP_PLANNER_INLINE Cotangent write_tangent_quotient(const DerivativeRequest& request,
+                                                          std::span<const int> leaves,
+                                                          const SignatureWriter& divide) {
+  const Text name = Text(request.name) + ".quotient";
+  ForwardStatement here(request.scope, request.v, request.operand, request.from, {});
+  const Written written = divide(request.scope, here.statement(name, leaves));
   return here.result(written.vertex, written.writing);
 }
 
-EINDECOMP_PLANNER_INLINE std::optional<Cotangent> pull_number(const DerivativeScope& scope,
-                                                              VertexId v, std::size_t operand,
-                                                              const Cotangent& of_result,
+EINDECOMP_PLANNER_INLINE std::optional<Cotangent> pull_number(const DerivativeRequest& request,
                                                               double slope) {
-  const DerivedStatement statement(scope, v, operand, of_result, {});
+  const DerivedStatement statement(request.scope, request.v, request.operand, request.from, {});
   if (!statement.is_plain()) return std::nullopt;
-  Cotangent scaled = of_result;
+  Cotangent scaled = request.from;
   scaled.value *= statement.repetitions({}) * slope;
   scaled.labels = statement.dimension_names();
   return scaled;
@@ -322,11 +348,8 @@ EINDECOMP_PLANNER_INLINE Cotangent add_cotangents(const DerivativeScope& scope, 
     sum.value += b.value;
     return sum;
   }
-  const auto tensor = [&](const Cotangent& c) {
-    return c.is_number() ? scope.constant(c.value) : c;
-  };
-  const Cotangent one = tensor(a);
-  const Cotangent two = tensor(b);
+  const Cotangent one = as_tensor(scope, a);
+  const Cotangent two = as_tensor(scope, b);
   Cotangent sum{0, -1, -1, {}, a.labels};
   StatementSpec spec;
   spec.name = name;
@@ -369,14 +392,33 @@ EINDECOMP_PLANNER_INLINE Cotangent JoinDerivative::add(const DerivativeScope& sc
                                                        std::size_t operand, const Cotangent& a,
                                                        const Cotangent& b,
                                                        std::string_view name) const {
-  const SignatureWriter* const writer = adds(static_cast<int>(operand));
-  return writer != nullptr ? add_cotangents(scope, a, b, name, *writer) : Cotangent{};
+  const ElementWriters* const writers = elements(static_cast<int>(operand));
+  return writers != nullptr ? add_cotangents(scope, a, b, name, writers->add) : Cotangent{};
+}
+
+EINDECOMP_PLANNER_INLINE Cotangent JoinDerivative::pull(const DerivativeScope& scope, VertexId v,
+                                                        std::size_t operand, Cotangent of_result,
+                                                        std::string_view name) const {
+  return pull_to({scope, v, operand, of_result, name});
+}
+
+EINDECOMP_PLANNER_INLINE Cotangent
+JoinDerivative::push_one(const DerivativeRequest& request) const {
+  const ElementWriters* const writers = elements(static_cast<int>(request.operand));
+  if (writers == nullptr || !request.statement().operands[request.operand].is_computed()) {
+    return push_from(request);
+  }
+  // Where an index leaves the tensor a tangent is 0, along what it lacks too.
+  const Cotangent whole =
+      write_whole_tangent(request.scope, request.v, request.operand, request.from,
+                          Text(request.name) + ".whole", writers->copy);
+  return push_from(request.with(whole));
 }
 
 EINDECOMP_PLANNER_INLINE Cotangent JoinDerivative::push(const DerivativeScope& scope, VertexId v,
                                                         const Tangents& tangents,
                                                         std::string_view name) const {
-  const SignatureWriter* const writer = adds(-1);
+  const ElementWriters* const writers = elements(-1);
   const int count = tangents.count();
   int number = 0;
   std::optional<Cotangent> sum = tangents.own;
@@ -384,15 +426,41 @@ EINDECOMP_PLANNER_INLINE Cotangent JoinDerivative::push(const DerivativeScope& s
   for (std::size_t o = 0; o < tangents.of_operands.size(); ++o) {
     if (!tangents.of_operands[o].has_value()) continue;
     ++number;
-    Cotangent one = push_one(scope, v, o, *tangents.of_operands[o],
-                             count == 1 ? Text(name) : Text(name) + "." + number);
-    if (sum.has_value() && writer != nullptr) {  // else push_one() refuses
-      one = add_cotangents(scope, *sum, one,
-                           number == count ? Text(name) : Text(name) + ".to" + number, *writer);
+    const Text own = count == 1 ? Text(name) : Text(name) + "." + number;
+    Cotangent one = push_one({scope, v, o, *tangents.of_operands[o], own});
+    if (sum.has_value() && writers != nullptr) {  // else push_one() refuses
+      one =
+          add_cotangents(scope, *sum, one,
+                         number == count ? Text(name) : Text(name) + ".to" + number, writers->add);
     }
     sum = std::move(one);
   }
   return *sum;
+}
+
+EINDECOMP_PLANNER_INLINE Cotangent pull_scan(const DerivativeRequest& request,
+                                             const std::vector<VertexId>& passes,
+                                             const JoinDerivative& first,
+                                             const JoinDerivative& next) {
+  Cotangent cotangent = request.from;
+  for (std::size_t p = passes.size(); --p > 0;) {
+    cotangent = next.pull(request.scope, passes[p], 0, std::move(cotangent),
+                          Text("d") + request.scope.graph[passes[p - 1]].name);
+  }
+  return first.pull(request.scope, passes.front(), 0, std::move(cotangent), request.name);
+}
+
+EINDECOMP_PLANNER_INLINE Cotangent push_scan(const DerivativeRequest& request,
+                                             const std::vector<VertexId>& passes,
+                                             const JoinDerivative& first,
+                                             const JoinDerivative& next) {
+  Cotangent made = request.from;
+  for (std::size_t p = 0; p < passes.size(); ++p) {
+    const bool last = p + 1 == passes.size();
+    const Text own = last ? Text(request.name) : Text(request.name) + ".pass";
+    made = (p == 0 ? first : next).push_one({request.scope, passes[p], 0, made, own});
+  }
+  return made;
 }
 
 EINDECOMP_PLANNER_INLINE Cotangent pull_block(const DerivativeScope& scope, VertexId v,
@@ -408,7 +476,7 @@ EINDECOMP_PLANNER_INLINE Cotangent pull_block(const DerivativeScope& scope, Vert
     here.set_widened(wide.vertex, wide.writing);
   }
   const auto cotangent = static_cast<int>(scope.graph[v].operands.size());
-  const Written written = copy(scope, here.statement(name, {cotangent}));
+  const Written written = copy(scope, here.statement(name, {&cotangent, 1}));
   return here.result(written.vertex, written.writing);
 }
 

@@ -128,7 +128,7 @@ class ProductPull {
   }
   template <class Join, class Monoid, class... Ts>
   [[nodiscard]] Written write(const StatementSpec& spec) const {
-    return write_at<B, Order, Join, Monoid, Ts...>(m_scope, spec, Join{}, Monoid{});
+    return stateless_writer<B, Order, Join, Monoid, Ts...>(m_scope, spec);
   }
 
   const DerivativeScope& m_scope;

@@ -23,21 +23,24 @@ class Recomputation {
 
   /// Tensors that a checkpoint is computed from are copied, but for inputs, results and
   /// checkpoints.
-  /// \param checkpoints  per tensor, whether it is one
-  /// \param from         that which is differentiated
-  Recomputation(const EinGraph& graph, const std::vector<bool>& checkpoints, VertexId from,
+  /// \param from  that which is differentiated
+  Recomputation(const EinGraph& graph, const std::vector<VertexId>& checkpoints, VertexId from,
                 Copy copy)
       : m_graph(graph),
         m_copies(static_cast<std::size_t>(from) + 1, itself),
         m_copy(std::move(copy)) {
+    std::vector<bool> is_checkpoint(m_copies.size(), false);
+    for (const VertexId v : checkpoints) {
+      if (v <= from) is_checkpoint[to_index(v)] = true;
+    }
     std::vector<bool> leads(m_copies.size(), false);  // to a checkpoint
     for (VertexId v = from; v >= 0; --v) {
       const Vertex& tensor = graph[v];
-      const bool is_checkpoint = checkpoints[to_index(v)];
-      if (leads[to_index(v)] && !is_checkpoint && !tensor.is_input() && !tensor.is_result()) {
+      if (leads[to_index(v)] && !is_checkpoint[to_index(v)] && !tensor.is_input() &&
+          !tensor.is_result()) {
         m_copies[to_index(v)] = unwritten;
       }
-      if (!leads[to_index(v)] && !is_checkpoint) continue;
+      if (!leads[to_index(v)] && !is_checkpoint[to_index(v)]) continue;
       for (const Operand& operand : tensor.operands) leads[to_index(operand.vertex)] = true;
     }
   }

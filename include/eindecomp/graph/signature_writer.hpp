@@ -18,14 +18,10 @@ struct Written {
 
 /// Writes a statement that can be differentiated Order times more.
 template <class B, int Order, class Join, class Monoid, class... Ts>
-[[nodiscard]] Written write_at(const DerivativeScope& scope, StatementSpec spec, const Join& join,
-                               const Monoid& monoid) {
+[[nodiscard]] VertexId write_at(const DerivativeScope& scope, const StatementSpec& spec,
+                                const Join& join, const Monoid& monoid) {
   ProgramState<B>& state = static_cast<const GradientScope<B>&>(scope).state;
-  const Text named = scope.graph.unused_name(spec.name);
-  spec.name = named;
-  const StatementWriter<AtOrder<B, Order>, Join, Monoid, Ts...> writer(state, join, monoid);
-  const VertexId v = writer.write(std::move(spec));
-  return {v, scope.graph.last_writing()};
+  return StatementWriter<AtOrder<B, Order>, Join, Monoid, Ts...>(state, join, monoid).write(spec);
 }
 
 /// Writes statements of one ⊗ and one ⊕, to which it refers.
@@ -35,21 +31,28 @@ class SignatureWriter {
   [[nodiscard]] static constexpr SignatureWriter of(const Join& join, const Monoid& monoid) {
     return {&write<B, Order, Join, Monoid, Ts...>, &join, &monoid};
   }
-  [[nodiscard]] Written operator()(const DerivativeScope& scope, StatementSpec spec) const {
-    return m_write(scope, std::move(spec), m_join, m_monoid);
+  /// The same of a ⊗ that with_join() is to give.
+  template <class B, int Order, class Join, class Monoid, class... Ts>
+  [[nodiscard]] static constexpr SignatureWriter without_join(const Monoid& monoid) {
+    return {&write<B, Order, Join, Monoid, Ts...>, nullptr, &monoid};
   }
+  /// Itself if it has a ⊗, else of this one, which it refers to.
+  [[nodiscard]] SignatureWriter with_join(const void* join) const {
+    return {m_write, m_join == nullptr ? join : m_join, m_monoid};
+  }
+  /// Under the name of `spec`, with a number if it is taken.
+  [[nodiscard]] Written operator()(const DerivativeScope& scope, StatementSpec spec) const;
 
  private:
-  using Write = Written(const DerivativeScope&, StatementSpec&&, const void*, const void*);
+  using Write = VertexId(const DerivativeScope&, const StatementSpec&, const void*, const void*);
 
   constexpr SignatureWriter(Write* write, const void* join, const void* monoid)
       : m_write(write), m_join(join), m_monoid(monoid) {}
 
   template <class B, int Order, class Join, class Monoid, class... Ts>
-  static Written write(const DerivativeScope& scope, StatementSpec&& spec, const void* join,
-                       const void* monoid) {
-    return write_at<B, Order, Join, Monoid, Ts...>(scope, std::move(spec),
-                                                   *static_cast<const Join*>(join),
+  static VertexId write(const DerivativeScope& scope, const StatementSpec& spec, const void* join,
+                        const void* monoid) {
+    return write_at<B, Order, Join, Monoid, Ts...>(scope, spec, *static_cast<const Join*>(join),
                                                    *static_cast<const Monoid*>(monoid));
   }
 
@@ -66,19 +69,27 @@ template <class B, int Order, class Join, class Monoid, class... Ts>
 inline constexpr SignatureWriter stateless_writer =
     SignatureWriter::of<B, Order, Ts...>(stateless<Join>, stateless<Monoid>);
 
+/// Writes statements that have a number in their ⊗.
+using NumberWriter = VertexId(const DerivativeScope& scope, const StatementSpec& spec,
+                              double number);
+/// As SignatureWriter does.
+[[nodiscard]] Written write_number(const DerivativeScope& scope, StatementSpec spec, double number,
+                                   NumberWriter* write);
+/// A multiple of elements X.
+template <class B, int Order, class X>
+[[nodiscard]] VertexId write_multiple(const DerivativeScope& scope, const StatementSpec& spec,
+                                      double number) {
+  return write_at<B, Order, ScaledMul<X>, NoAggregation, X>(
+      scope, spec, ScaledMul<X>{static_cast<X>(number)}, NoAggregation{});
+}
+
 /// What the derivatives of all operators write of elements X.
 struct ElementWriters {
   SignatureWriter copy;
   SignatureWriter sum;  ///< over labels
   SignatureWriter add;  ///< two tensors
-  Written (*scale)(const DerivativeScope& scope, StatementSpec spec, double factor);
+  NumberWriter* scale;
 };
-template <class B, int Order, class X>
-[[nodiscard]] Written write_multiple(const DerivativeScope& scope, StatementSpec spec,
-                                     double factor) {
-  return write_at<B, Order, ScaledMul<X>, NoAggregation, X>(
-      scope, std::move(spec), ScaledMul<X>{static_cast<X>(factor)}, NoAggregation{});
-}
 template <class B, int Order, class X>
 inline constexpr ElementWriters element_writers{
     stateless_writer<B, Order, Identity, NoAggregation, X>,

@@ -3,6 +3,7 @@
 /// The tangent of one operator signature: from the tangents of operands to that of the result.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <string_view>
 #include <tuple>
@@ -18,6 +19,9 @@
 
 namespace eindecomp::graph {
 
+template <class B, int Order, class Join, class Monoid, class... Ts>
+class DerivativeOf;
+
 /// The tangent of ⊕ = Monoid of ⊗ = Join over elements Ts: the rules of DerivativeOf, transposed.
 /// An operand is read where the statement reads it, whatever computes its indices. The functors
 /// are those of cotangents, so that few kernels are compiled for tangents alone.
@@ -28,7 +32,7 @@ class TangentOf : private DerivativeRules<B, Order, Join, Monoid, Ts...> {
   using Rules::kind;
   using Rules::operands;
   using typename Rules::Result;
-  using typename Rules::Scope;
+  using Request = DerivativeRequest;
   using typename Rules::Value;
   template <std::size_t I>
   using OperandType = typename Rules::template OperandType<I>;
@@ -38,107 +42,79 @@ class TangentOf : private DerivativeRules<B, Order, Join, Monoid, Ts...> {
  public:
   TangentOf(const Join& join, const Monoid& monoid) : Rules(join, monoid) {}
 
-  /// What an operand contributes.
-  [[nodiscard]] Cotangent push_one(const Scope& scope, VertexId v, std::size_t operand,
-                                   const Cotangent& tangent, std::string_view name) const {
-    Cotangent pushed;
-    const auto push_if = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      if (I == operand) pushed = push_operand<I>(scope, v, tangent, name);
-    };
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (push_if(std::integral_constant<std::size_t, I>{}), ...);
-    }
-    (std::index_sequence_for<Ts...>{});
-    return pushed;
-  }
-  /// What operand I contributes.
+  /// What an operand contributes, number I or one behind it.
   template <std::size_t I>
-  [[nodiscard]] Cotangent push_operand(const Scope& scope, VertexId v, const Cotangent& tangent,
-                                       std::string_view name) const {
+  [[nodiscard]] Cotangent push_operand(const Request& request) const {
+    if constexpr (I + 1 < sizeof...(Ts)) {
+      if (request.operand != I) return push_operand<I + 1>(request);
+    }
     if constexpr (!Rules::template depends<I>()) {
-      return tangent;  // is not asked for
+      return {};  // is not asked for
     } else {
-      return Rules::template write_if_there<I>(scope, v, [&](const auto& partial) {
-        if (!scope.graph[v].operands[I].is_computed()) {
-          return push_from<I>(scope, v, tangent, partial, name);
-        }
-        // Where an index leaves the tensor a tangent is 0, along what it lacks too.
-        const Cotangent whole = write_whole_tangent(
-            scope, v, I, tangent, Text(name) + ".whole",
-            stateless_writer<B, Order - 1, Identity, NoAggregation, OperandType<I>>);
-        return push_from<I>(scope, v, whole, partial, name);
-      });
+      return Rules::template write_if_there<I>(
+          request, [&](const auto& partial) { return push_by<I>(request, partial); });
     }
   }
 
  private:
   template <std::size_t I, class P>
-  [[nodiscard]] Cotangent push_from(const Scope& scope, VertexId v, const Cotangent& tangent,
-                                    const P& partial, std::string_view name) const {
+  [[nodiscard]] Cotangent push_by(const Request& request, const P& partial) const {
     if constexpr (Rules::may_scan) {
-      if (Rules::is_long_scan(scope.graph[v])) return push_scan(scope, v, tangent, name);
+      if (Rules::is_long_scan(request.statement())) {
+        const DerivativeOf<B, Order, Join, Monoid, Ts...> first(this->m_join, this->m_monoid);
+        const DerivativeOf<B, Order, Identity, Monoid, typename Rules::Held> next({},
+                                                                                  this->m_monoid);
+        return push_scan(request, this->write_scan(request.scope, request.v), first, next);
+      }
     }
     if constexpr (elementwise && I == 1 && is_quotient<Join, Ts...>) {
+      const std::array<int, 2> leaves = {operands, 1};
       const Cotangent quotient = write_tangent_quotient(
-          scope, v, I, tangent, {operands, 1}, Text(name) + ".quotient",
-          stateless_writer<B, Order - 1, Div, NoAggregation, Result, Result>);
-      return this->under_result(scope, v, quotient, ScaledMul<Result>{-1}, {operands, operands + 1},
-                                {}, name);
+          request, leaves, stateless_writer<B, Order - 1, Div, NoAggregation, Result, Result>);
+      return this->under_result(request.with(quotient), ScaledMul<Result>{-1},
+                                {operands, operands + 1});
     } else if constexpr (kind == AggregateKind::extremum) {
-      return push_extremum<I>(scope, v, tangent, partial, name);
+      return push_extremum<I>(request, partial);
     } else if constexpr (kind == AggregateKind::product && Order > 1) {
-      return push_product<I>(scope, v, tangent, name);
+      return push_product<I>(request);
     } else if constexpr (kind == AggregateKind::product) {
-      return Rules::template emit<Flow<I>>(scope, v, tangent, this->other_factors(scope, v),
-                                           Rules::template weighted<Flow<I>>(partial), name);
+      return Rules::template emit<Flow<I>>(request, Rules::template weighted<Flow<I>>(partial),
+                                           this->other_factors(request));
     } else {
-      return Rules::template emit<Flow<I>>(scope, v, tangent, {},
-                                           Rules::template weighted<Flow<I>>(partial), name);
+      return Rules::template emit<Flow<I>>(request, Rules::template weighted<Flow<I>>(partial));
     }
-  }
-
-  [[nodiscard]] Cotangent push_scan(const Scope& scope, VertexId v, const Cotangent& tangent,
-                                    std::string_view name) const {
-    const std::vector<VertexId> passes = this->write_scan(scope, v);
-    const TangentOf<B, Order, Identity, Monoid, typename Rules::Held> next({}, this->m_monoid);
-    Cotangent made = tangent;
-    for (std::size_t p = 0; p < passes.size(); ++p) {
-      const Text own = p + 1 == passes.size() ? Text(name) : Text(name) + ".pass";
-      made = p == 0 ? push_one(scope, passes[p], 0, made, own)
-                    : next.push_one(scope, passes[p], 0, made, own);
-    }
-    return made;
   }
 
   /// The mean over the elements that are as large as the extremum.
   template <std::size_t I, class P>
-  [[nodiscard]] Cotangent push_extremum(const Scope& scope, VertexId v, const Cotangent& tangent,
-                                        const P& partial, std::string_view name) const {
+  [[nodiscard]] Cotangent push_extremum(const Request& request, const P& partial) const {
     if constexpr (expr::keeps_bits<Join>) {
-      const Cotangent sum = Rules::template emit<Flow<I>>(
-          scope, v, tangent, {}, Rules::template weighted<Flow<I>>(partial), Text(name) + ".ties");
-      return this->under_result(scope, v, sum, Div{}, {operands, operands + 2},
-                                {this->ties(scope, v)}, name);
+      const Text name = Text(request.name) + ".ties";
+      const Cotangent sum =
+          Rules::template emit<Flow<I>>({request.scope, request.v, I, request.from, name},
+                                        Rules::template weighted<Flow<I>>(partial));
+      const VertexId ties = this->ties(request);
+      return this->under_result(request.with(sum), Div{}, {operands, operands + 2}, {&ties, 1});
     } else {
-      const VertexId elements = this->write_elements(scope, v);
-      const Cotangent wide = push_elements<I>(scope, elements, tangent, name);
-      const VertexId again = this->write_again(scope, v, elements);
+      const VertexId elements = this->write_elements(request.scope, request.v);
+      const Cotangent wide = push_elements<I>(request, elements);
+      const VertexId again = this->write_again(request.scope, request.v, elements);
       const TangentOf<B, Order, Identity, Monoid, Value> of_elements(Identity{}, this->m_monoid);
-      return of_elements.template push_operand<0>(scope, again, wide, name);
+      return of_elements.template push_operand<0>({request.scope, again, 0, wide, request.name});
     }
   }
   /// The sum of the elements' tangents, each times the product of all other elements.
   template <std::size_t I>
-  [[nodiscard]] Cotangent push_product(const Scope& scope, VertexId v, const Cotangent& tangent,
-                                       std::string_view name) const {
-    const VertexId elements = this->write_elements(scope, v);
-    const Cotangent wide = push_elements<I>(scope, elements, tangent, name);
-    const std::size_t kept = scope.graph[v].output.size();
+  [[nodiscard]] Cotangent push_product(const Request& request) const {
+    const DerivativeScope& scope = request.scope;
+    const VertexId elements = this->write_elements(scope, request.v);
+    const Cotangent wide = push_elements<I>(request, elements);
+    const std::size_t kept = request.statement().output.size();
     const ProductPull<B, Order - 1, Result> pull(scope, elements, kept);
     const Cotangent others = pull({1, -1, -1, {}, {}});
 
     StatementSpec spec;
-    spec.name = name;
+    spec.name = request.name;
     spec.where = scope.where;
     const std::vector<Text> labels = wide.labels;
     const std::vector<Extent> bound = scope.graph[elements].bound;
@@ -162,19 +138,18 @@ class TangentOf : private DerivativeRules<B, Order, Join, Monoid, Ts...> {
       made.dims.push_back(static_cast<int>(k));
     }
     const Written written =
-        others.is_number()
-            ? write_at<B, Order - 1, Identity, Sum, Result>(scope, spec, Identity{}, Sum{})
-            : write_at<B, Order - 1, Mul, Sum, Result, Result>(scope, spec, Mul{}, Sum{});
+        others.is_number() ? stateless_writer<B, Order - 1, Identity, Sum, Result>(scope, spec)
+                           : stateless_writer<B, Order - 1, Mul, Sum, Result, Result>(scope, spec);
     made.vertex = written.vertex;
     made.writing = written.writing;
     return made;
   }
   /// The tangent of write_elements().
   template <std::size_t I>
-  [[nodiscard]] Cotangent push_elements(const Scope& scope, VertexId elements,
-                                        const Cotangent& tangent, std::string_view name) const {
+  [[nodiscard]] Cotangent push_elements(const Request& request, VertexId elements) const {
     const TangentOf<B, Order, Join, NoAggregation, Ts...> of_join(this->m_join, NoAggregation{});
-    return of_join.template push_operand<I>(scope, elements, tangent, Text(name) + ".elements");
+    const Text name = Text(request.name) + ".elements";
+    return of_join.template push_operand<I>({request.scope, elements, I, request.from, name});
   }
 
   template <class, int, class, class, class...>

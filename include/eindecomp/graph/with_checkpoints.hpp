@@ -47,7 +47,7 @@ template <class Backend, class T, class Attempt>
   const auto mark = [](Program& in, const std::vector<VertexId>& checkpoints) {
     if constexpr (graph::is_differentiable<Backend>) {
       for (const VertexId v : checkpoints) {
-        in.state()->records.checkpoints[static_cast<std::size_t>(v)] = true;
+        in.state()->records.checkpoints.push_back(v);
       }
     }
   };

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +20,20 @@
 
 namespace eindecomp::graph {
 
+/// What a derivative is asked for.
+struct DerivativeRequest {
+  const DerivativeScope& scope;
+  VertexId v;             ///< the statement
+  std::size_t operand;    ///< of v
+  const Cotangent& from;  ///< the cotangent of v, or the tangent of the operand
+  std::string_view name;  ///< of what is written
+  [[nodiscard]] const Vertex& statement() const { return scope.graph[v]; }
+  /// The same from another cotangent or tangent.
+  [[nodiscard]] DerivativeRequest with(const Cotangent& other) const {
+    return {scope, v, operand, other, name};
+  }
+};
+
 /// Σ of an expression of what DerivedReads numbers, as one statement or two.
 struct DerivedSum {
   enum class Way : std::uint8_t {
@@ -26,11 +41,11 @@ struct DerivedSum {
     multiple_of_sum,  ///< `multiple` of what `summed` gives
     sum_of_elements   ///< of what `plain` gives
   };
-  std::vector<int> leaves;   ///< what is read, by number
-  SignatureWriter plain;     ///< where no label is summed over
-  SignatureWriter summed;    ///< where one is
-  SignatureWriter multiple;  ///< of a sum
-  SignatureWriter widen;     ///< copies what is passed on
+  std::span<const int> leaves;  ///< what is read, by number
+  SignatureWriter plain;        ///< where no label is summed over
+  SignatureWriter summed;       ///< where one is
+  SignatureWriter multiple;     ///< of a sum
+  SignatureWriter widen;        ///< copies what is passed on
   const ElementWriters* elements;
   Way way = Way::direct;
   bool passes_on = false;        ///< it is what is read
@@ -39,6 +54,9 @@ struct DerivedSum {
   bool may_be_nan = false;       ///< where what is read is not finite, and the cotangent is 0
   bool is_exponential = false;   ///< a multiple of exp(… - result)
   bool selects = false;          ///< by index tensors: there is a sum, whether over labels or not
+
+  /// The same of writers that have this ⊗ where they have none, and refer to it.
+  [[nodiscard]] DerivedSum with_join(const void* join) const;
 };
 
 /// Which way a derivative is passed on.
@@ -47,11 +65,10 @@ enum class Direction : std::uint8_t {
   to_result    ///< tangents
 };
 
-/// Writes what a cotangent or tangent gives an operand or the result of statement v.
-[[nodiscard]] Cotangent write_derived(const DerivativeScope& scope, Direction direction, VertexId v,
-                                      std::size_t operand, const Cotangent& from,
-                                      std::vector<VertexId> others, const DerivedSum& sum,
-                                      std::string_view name);
+/// Writes what a cotangent or tangent gives an operand or the result of a statement.
+/// \param others  further tensors of v's shape that are read
+[[nodiscard]] Cotangent write_derived(const DerivativeRequest& request, Direction direction,
+                                      const DerivedSum& sum, std::span<const VertexId> others = {});
 
 /// What ⊕ combines in v, as a statement of its own: under the result's labels, then all others.
 [[nodiscard]] VertexId write_elements(const DerivativeScope& scope, VertexId v, int operands,
@@ -67,25 +84,22 @@ enum class Direction : std::uint8_t {
                                                const SignatureWriter& next);
 /// An aggregate of what is numbered, under the labels of v's result.
 [[nodiscard]] VertexId write_aggregate(const DerivativeScope& scope, VertexId v, const Text& suffix,
-                                       const std::vector<int>& leaves,
+                                       std::span<const int> leaves,
                                        const SignatureWriter& aggregate);
 /// Of two that are numbered, element by element, under those of the labels of v's result that they
-/// have. \param of_result  the cotangent or tangent of v
-[[nodiscard]] Cotangent write_under_result(const DerivativeScope& scope, VertexId v,
-                                           const Cotangent& of_result,
-                                           const std::vector<int>& leaves,
-                                           std::vector<VertexId> others, std::string_view name,
+/// have. `from` is the cotangent or the tangent of v.
+[[nodiscard]] Cotangent write_under_result(const DerivativeRequest& request,
+                                           std::span<const int> leaves,
+                                           std::span<const VertexId> others,
                                            const SignatureWriter& join);
 /// An operand's tangent divided by another operand.
-[[nodiscard]] Cotangent write_tangent_quotient(const DerivativeScope& scope, VertexId v,
-                                               std::size_t operand, const Cotangent& tangent,
-                                               const std::vector<int>& leaves,
-                                               std::string_view name,
+[[nodiscard]] Cotangent write_tangent_quotient(const DerivativeRequest& request,
+                                               std::span<const int> leaves,
                                                const SignatureWriter& divide);
 /// A number's multiple, if it is that of every element of the operand.
-[[nodiscard]] std::optional<Cotangent> pull_number(const DerivativeScope& scope, VertexId v,
-                                                   std::size_t operand, const Cotangent& of_result,
-                                                   double slope);
+[[nodiscard]] std::optional<Cotangent> pull_number(const DerivativeRequest& request, double slope);
+/// A cotangent as a tensor, if it is a number.
+[[nodiscard]] Cotangent as_tensor(const DerivativeScope& scope, const Cotangent& c);
 
 /// Writes a cotangent or tangent with all dimensions of its tensor, under `labels`.
 [[nodiscard]] Cotangent write_whole(const DerivativeScope& scope, const Cotangent& c,
@@ -132,19 +146,35 @@ struct TangentsOfBlocks {
 /// The derivative of a statement of one ⊗ and one ⊕.
 class JoinDerivative : public Derivative {
  public:
+  [[nodiscard]] Cotangent pull(const DerivativeScope& scope, VertexId v, std::size_t operand,
+                               Cotangent of_result, std::string_view name) const final;
   [[nodiscard]] Cotangent push(const DerivativeScope& scope, VertexId v, const Tangents& tangents,
                                std::string_view name) const final;
   [[nodiscard]] Cotangent add(const DerivativeScope& scope, std::size_t operand, const Cotangent& a,
                               const Cotangent& b, std::string_view name) const final;
 
- private:
   /// What an operand's tangent contributes to the result's.
-  [[nodiscard]] virtual Cotangent push_one(const DerivativeScope& scope, VertexId v,
-                                           std::size_t operand, const Cotangent& tangent,
-                                           std::string_view name) const = 0;
-  /// How an operand's cotangents are added, nullptr if it has none; -1: the result's tangents.
-  [[nodiscard]] virtual const SignatureWriter* adds(int operand) const = 0;
+  [[nodiscard]] Cotangent push_one(const DerivativeRequest& request) const;
+
+ private:
+  /// What the result's cotangent contributes to an operand's.
+  [[nodiscard]] virtual Cotangent pull_to(const DerivativeRequest& request) const = 0;
+  /// push_one() of a tangent that has all dimensions where the operand's indices are computed.
+  [[nodiscard]] virtual Cotangent push_from(const DerivativeRequest& request) const = 0;
+  /// How an operand's cotangents are written, nullptr if it has none; -1: the result's tangents.
+  [[nodiscard]] virtual const ElementWriters* elements(int operand) const = 0;
 };
+
+/// The derivative of a scan by way of the statements that write_scan() wrote.
+/// \param first  of the first statement. \param next  of the others
+/// @{
+[[nodiscard]] Cotangent pull_scan(const DerivativeRequest& request,
+                                  const std::vector<VertexId>& passes, const JoinDerivative& first,
+                                  const JoinDerivative& next);
+[[nodiscard]] Cotangent push_scan(const DerivativeRequest& request,
+                                  const std::vector<VertexId>& passes, const JoinDerivative& first,
+                                  const JoinDerivative& next);
+/// @}
 
 /// Refusals of a statement that a derivative leads through: of elements that are no numbers with
 /// fractions; of an aggregation of complex numbers that is no sum; of a join, or of an aggregation,

@@ -93,7 +93,7 @@ std::vector<VertexId> descend(const Symbol<T, Rank, Backend>& y,
       for (int k = 0; k < Rank; ++k) seed.dims.push_back(k);
       call.run(y.vertex(), seed, weights);
       for (VertexId w : weights) {
-        gradients.push_back(call.symbol(AnyRank<T, Backend>(&state, w), y.name()));
+        gradients.push_back(call.symbol(AnyRank<T, Backend>(&state, w)));
       }
       call.commit();
     }

@@ -21,6 +21,7 @@
 
 #include "eindecomp/expr/functor_record.hpp"
 #include "eindecomp/graph/checkpoint_sets_members.hpp"
+#include "eindecomp/graph/derivative_call_members.hpp"
 #include "eindecomp/graph/ein_graph.hpp"
 #include "eindecomp/graph/make_derived.hpp"
 #include "eindecomp/graph/program.hpp"

@@ -163,12 +163,11 @@ template <class T, class Backend, class Optimiser = Sgd>
       call.require_loss(loss, "which is minimised");
       train::check_weights(weights, call, state.graph, where);
       train::check_metrics(metrics, call, state.graph, where);
-      call.read_loss(loss);
       std::vector<VertexId> vertices;
       for (const auto& weight : weights) vertices.push_back(weight.tensor.vertex());
-      call.run(loss.vertex(), {1, -1, -1, {}, {}}, vertices);
+      call.run(loss, vertices);
       for (const auto& weight : weights) {
-        const auto gradient = call.symbol(weight.tensor, loss.name());
+        const auto gradient = call.symbol(weight.tensor);
         trained.push_back({weight.tensor.vertex(), {gradient.vertex(), gradient.writing()}});
       }
       call.commit();
