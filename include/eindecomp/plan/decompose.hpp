@@ -65,13 +65,26 @@ inline std::span<const Strategy> list_strategies() { return strategies; }
 
 namespace plan {
 
-/// The options as they are on a backend: devices have no threads that share out tiles.
+/// Whether a backend's plans run on a device.
 template <class Backend>
-[[nodiscard]] constexpr DecomposeOptions options_on(DecomposeOptions options) {
-  using PlanBackend = typename PlanBackendOf<Backend>::type;
-  if constexpr (requires { requires PlanBackend::is_device; }) options.threads = 0;
+inline constexpr bool is_for_device = requires {
+  requires PlanBackendOf<Backend>::type::is_device;
+};
+
+/// The options as they are on a backend: devices have no threads that share out tiles.
+/// @{
+template <class Backend>
+  requires(!is_for_device<Backend>)
+[[nodiscard]] constexpr const DecomposeOptions& options_on(const DecomposeOptions& options) {
   return options;
 }
+template <class Backend>
+  requires is_for_device<Backend>
+[[nodiscard]] constexpr DecomposeOptions options_on(DecomposeOptions options) {
+  options.threads = 0;
+  return options;
+}
+/// @}
 
 }  // namespace plan
 
