@@ -126,19 +126,15 @@ LoweringScope(ProgramState<Backend>*, Text, std::source_location)->LoweringScope
 constexpr void require_program(ProgramFate fate, bool is_same, std::string_view name,
                                std::string_view tensor, const std::source_location& where) {
   if (fate != ProgramFate::in_use) {
-    core::fail(
-        ErrorKind::statement,
-        Text("statement ") + name + " reads tensor " + tensor + ", whose program was " +
-            (fate == ProgramFate::destroyed ? "destroyed" : "assigned over") +
-            " (its symbols serve plans and runs of it, and no new statements); use the symbols "
-            "of a program that is there",
-        where);
+    const std::string_view what = fate == ProgramFate::destroyed ? "destroyed" : "assigned over";
+    core::fail(ErrorKind::statement, where, "statement ", name, " reads tensor ", tensor,
+               ", whose program was ", what,
+               " (its symbols serve plans and runs of it, and no new statements); use the symbols "
+               "of a program that is there");
   }
   if (is_same) return;
-  core::fail(ErrorKind::statement,
-             Text("statement ") + name + " reads tensor " + tensor +
-                 ", which belongs to another graph; write both into one program",
-             where);
+  core::fail(ErrorKind::statement, where, "statement ", name, " reads tensor ", tensor,
+             ", which belongs to another graph; write both into one program");
 }
 /// Refuses a tensor that was written into another program, or into one that is no more.
 template <class Backend, class S>
@@ -403,14 +399,11 @@ template <class Backend, class T>
 [[nodiscard]] constexpr auto materialise_node(LoweringScope<Backend>& scope,
                                               const Constant<T>& constant) {
   if (!constant.held) {
-    core::fail(
-        ErrorKind::statement,
-        Text("statement ") + scope.name + " has a scalar that " +
-            expr::element_text(element_type<T>()) +
-            " cannot hold (scalars take the type of the tensors they meet); convert the tensor "
-            "before, as in " +
-            (std::is_integral_v<T> ? "cast<std::int64_t>(X(i))" : "cast<double>(X(i))"),
-        scope.where);
+    core::fail(ErrorKind::statement, scope.where, "statement ", scope.name, " has a scalar that ",
+               expr::element_text(element_type<T>()),
+               " cannot hold (scalars take the type of the tensors they meet); convert the tensor "
+               "before, as in ",
+               std::is_integral_v<T> ? "cast<std::int64_t>(X(i))" : "cast<double>(X(i))");
   }
   return constant;
 }
