@@ -25,6 +25,7 @@ write_basic_package_version_file(
   ${PROJECT_BINARY_DIR}/EinDecompConfigVersion.cmake
   COMPATIBILITY SameMinorVersion
   ARCH_INDEPENDENT)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES
   ${PROJECT_BINARY_DIR}/EinDecompConfig.cmake
   ${PROJECT_BINARY_DIR}/EinDecompConfigVersion.cmake

@@ -206,8 +206,8 @@ int run(const Arguments& arguments, const Ranks& ranks) {
     const std::string text = ein::machine_json(machine).dump(2) + '\n';
     try {
       if (arguments.output == "-") {
-        fmt::print("{}", text);
-        if (std::fflush(stdout) != 0) status = complain("the output could not be written", 1, 0);
+        const bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+        if (!written) status = complain("the output could not be written", 1, 0);
       } else {
         ein::tools::replace_file(arguments.output, {text}, "the machine", std::source_location{});
       }

@@ -262,6 +262,6 @@ int main(int argc, char** argv) {
   } catch (const ein::Error& error) {
     return complain(std::string(error.sentence()), unwritten);
   }
-  fmt::print("{}", text);
-  return std::fflush(stdout) == 0 ? 0 : complain("the output could not be written", unwritten);
+  const bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+  return written ? 0 : complain("the output could not be written", unwritten);
 }

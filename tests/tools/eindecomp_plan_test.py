@@ -286,6 +286,12 @@ class Files(unittest.TestCase):
                           done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1)
         self.assertTrue(pathlib.Path("/dev/full").is_char_device())
+        with open("/dev/full", "w") as full:
+            for extra in ((), ("--strategy", "all", "--json", "--explain")):
+                command = [TOOL, program("attention"), "--workers", "16", *extra]
+                done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+                self.assertEqual((done.returncode, done.stderr),
+                                 (1, "eindecomp-plan: the output could not be written\n"))
 
 
 class Refusals(unittest.TestCase):

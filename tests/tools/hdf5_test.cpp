@@ -50,6 +50,17 @@ class Hdf5Written {
     H5Sclose(space);
   }
 
+  void group(const char* name) const {
+    H5Gclose(H5Gcreate2(m_file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  }
+  /// Gives an object an attribute.
+  void attribute(const char* object) const {
+    const hid_t space = H5Screate(H5S_SCALAR);
+    H5Aclose(H5Acreate_by_name(m_file, object, "units", H5T_NATIVE_INT, space, H5P_DEFAULT,
+                               H5P_DEFAULT, H5P_DEFAULT));
+    H5Sclose(space);
+  }
+
  private:
   hid_t m_file;
 };
@@ -241,6 +252,21 @@ TEST_CASE("a file that has something else as well is not overwritten") {
   }
   CHECK(contains(message("a"), "(the file has 'b', which would be lost"));
   CHECK(contains(message("b"), "(the file has 'a', which would be lost"));
+  for (const char* object : {"/", "fields", "fields/x"}) {
+    {
+      const Hdf5Written made(path);
+      made.group("fields");
+      made.dataset("fields/x", H5T_IEEE_F64LE);
+      made.attribute(object);
+    }
+    CHECK(contains(message("fields/x"),
+                   "(the file has attributes of '" + std::string(object) + "', which would"));
+  }
+  std::ofstream(path) << "no HDF5";
+  CHECK(contains(message("a"), "(there is a file that HDF5 cannot open"));
+  std::ofstream(path, std::ios::trunc).close();
+  CHECK_FALSE(contains(message("a"), "cannot"));
+  CHECK(number_of({path, "a"}) == 3.0);
   CHECK(folder.files() == 1);
 }
 
@@ -261,6 +287,7 @@ TEST_CASE("what is no dataset of numbers is refused in a sentence that names fil
     made.dataset("none", H5T_IEEE_F64LE, false, {0});
     made.dataset("deep", H5T_IEEE_F64LE, false, {1, 1, 1, 1, 1, 1, 1, 1, 1});
     made.dataset("large", H5T_STD_U64LE);
+    made.dataset("many", H5T_IEEE_F32LE, true, {hsize_t{1} << 31, hsize_t{1} << 31});
     made.dataset("f8", H5T_IEEE_F64LE);
   }
   CHECK(contains(message("x"), "the file has no such dataset"));
@@ -268,6 +295,7 @@ TEST_CASE("what is no dataset of numbers is refused in a sentence that names fil
   CHECK(contains(message("large"), "its elements are of a type that no tensor has"));
   CHECK(contains(message("large"), "integers of up to 64 bits with a sign or up to 32 without"));
   CHECK(contains(message("none"), "a dimension has extent 0"));
+  CHECK(contains(message("many"), "the dataset has more elements than a tensor may have, 2^57"));
   CHECK(contains(message("deep"), "the dataset has 9 dimensions (a tensor has at most 8)"));
   CHECK(contains(message_of([&] {
                    (void)read_box_of<float>({path, "f8"}, {{0, 0}, {1, 1}});

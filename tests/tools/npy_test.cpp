@@ -260,6 +260,9 @@ TEST_CASE("what is no .npy file, or has no numbers, is refused in a sentence tha
   CHECK(contains(message(), "ends before its header does"));
   folder.write(std::string("\x93NUMPY\2\0\xFF\xFF\xFF\xFF{", 13));
   CHECK(contains(message(), "ends before its header does"));
+  folder.write(std::string("\x93NUMPY\2\0\0\0\x20\0{", 13));
+  std::filesystem::resize_file(folder.path(), 3 << 20);
+  CHECK(contains(message(), "the header of the .npy file has 2097152 bytes"));
   CHECK(contains(of_header("{'descr': '>f8', 'fortran_order': False, 'shape': (2,), }"),
                  "its elements are '>f8', with the highest byte first"));
   CHECK(contains(of_header("{'descr': '|O', 'fortran_order': False, 'shape': (2,), }"),

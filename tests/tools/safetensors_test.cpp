@@ -185,6 +185,11 @@ TEST_CASE("what is no file of safetensors is refused in one sentence that begins
   CHECK(contains(message(), "the file ends before its header does"));
   file.write("{]", "");
   CHECK(contains(message(), "this is not JSON"));
+  file.write(std::string("{}\0 and more", 12), "");
+  CHECK(contains(message(), "this is not JSON: it has a byte 0"));
+  std::ofstream(file.path(), std::ios::binary) << std::string("\x01\xE1\xF5\x05\0\0\0\0", 8);
+  std::filesystem::resize_file(file.path(), 100'000'009);
+  CHECK(contains(message(), "its header has 100000001 bytes, and those of safetensors at most"));
   file.write(R"({"W":{"dtype":"U16","shape":[1],"data_offsets":[0,2]}})", "ab");
   CHECK(contains(message(), "tensor W: U16 is no type of elements known here (F16, BF16, F32, "));
   file.write(R"({"W":{"dtype":"U16","shape":[1],"data_offsets":[0,3]}})", "ab");

@@ -119,13 +119,20 @@ class Hdf5Silence {
   return {H5I_INVALID_HID, H5Tclose};
 }
 
-/// Something in a file, a group or a dataset, that is neither the dataset of that name nor a group
-/// on the way to it; empty if there is no such thing.
+/// Whether an object has attributes.
+[[nodiscard]] inline bool has_hdf5_attributes(hid_t object) {
+  const auto stop = [](hid_t, const char*, const H5A_info_t*, void*) -> herr_t { return 1; };
+  return H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, stop, nullptr) > 0;
+}
+
+/// What a file has besides the dataset of that name and the groups on the way to it: another group
+/// or dataset, or attributes; empty if there is no such thing.
 [[nodiscard]] inline std::string other_in_hdf5(const Hdf5Handle& file, std::string_view dataset) {
   struct Search {
     std::string wanted = "/";  // without what a name may have, but need not
     std::string other;
   } search;
+  if (has_hdf5_attributes(file.id())) return "attributes of '/'";
   for (std::size_t begin = 0; begin < dataset.size();) {
     const std::size_t end = std::min(dataset.find('/', begin), dataset.size());
     const std::string_view part = dataset.substr(begin, end - begin);
@@ -136,9 +143,10 @@ class Hdf5Silence {
     auto& found = *static_cast<Search*>(data);
     const std::string here = '/' + std::string(name) + '/';
     const Hdf5Handle object(H5Oopen(in, name, H5P_DEFAULT), H5Oclose);
-    if (found.wanted == here) return 0;
-    if (found.wanted.starts_with(here) && H5Iget_type(object.id()) == H5I_GROUP) return 0;
-    found.other = name;
+    const bool is_group = H5Iget_type(object.id()) == H5I_GROUP;
+    const bool is_part = found.wanted == here || (is_group && found.wanted.starts_with(here));
+    if (is_part && !has_hdf5_attributes(object.id())) return 0;
+    found.other = (is_part ? "attributes of '" : "'") + std::string(name) + '\'';
     return 1;  // ends the visit
   };
   H5Lvisit(file.id(), H5_INDEX_NAME, H5_ITER_INC, visit, &search);
@@ -162,7 +170,7 @@ struct Hdf5Dataset {
 /// integers are read as 32 bits, but unsigned bytes as they are for inputs of std::uint8_t, and
 /// unsigned ones of 32 bits as 64. Datasets may be chunked and compressed. What is written is a
 /// file of this dataset alone, contiguous, with the groups that its name has; one that has anything
-/// else is not overwritten.
+/// else, attributes among it, or that HDF5 cannot open, is not overwritten.
 class Hdf5File final : public tools::DenseFile<TensorFile> {
  public:
   /// The dataset of that name in the file of that path, which need not exist before it is written.
@@ -234,18 +242,26 @@ class Hdf5File final : public tools::DenseFile<TensorFile> {
  private:
   [[noreturn]] void fail(std::string_view sentence) const { tools::fail_at(name(), sentence); }
 
-  /// \throws Error if there is a file that has more than the dataset.
+  /// \throws Error if there is a file that has more than the dataset, or may have.
   void check_alone(const std::source_location& where) const {
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(path(), ignored)) return;
+    if (std::filesystem::file_size(path(), ignored) == 0) return;
     const tools::Hdf5Handle file(H5Fopen(path().c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
-    if (!file.is_open()) return;
+    if (!file.is_open()) {
+      core::fail(ErrorKind::io,
+                 "dataset '" + Text(m_dataset) + "' cannot be written to " + Text(path()) +
+                     " (there is a file that HDF5 cannot open, and what it has would be lost: it "
+                     "is none of HDF5's, damaged, not readable or being written); name another "
+                     "file, or remove that one",
+                 where);
+    }
     const std::string other = tools::other_in_hdf5(file, m_dataset);
     if (other.empty()) return;
     core::fail(ErrorKind::io,
                "dataset '" + Text(m_dataset) + "' cannot be written to " + Text(path()) +
-                   " (the file has '" + Text(other) +
-                   "', which would be lost: what is written is a file of one dataset); name "
+                   " (the file has " + Text(other) +
+                   ", which would be lost: what is written is a file of one dataset); name "
                    "another file, or remove that one",
                where);
   }
@@ -276,7 +292,10 @@ class Hdf5File final : public tools::DenseFile<TensorFile> {
     }
     for (const hsize_t extent : extents) {
       if (extent == 0) fail("a dimension has extent 0 (a tensor has elements); write another");
-      shape.bound.push_back(static_cast<Extent>(extent));
+      shape.bound.push_back(static_cast<Extent>(std::min<hsize_t>(extent, max_elements + 1)));
+    }
+    if (!has_countable_elements(shape.bound)) {
+      fail("the dataset has more elements than a tensor may have, 2^57; name another");
     }
     return {std::move(file), std::move(dataset), std::move(space), std::move(shape)};
   }

@@ -241,6 +241,10 @@ class StrictParsing {
 [[nodiscard]] inline nlohmann::ordered_json parse_json(std::string_view text,
                                                        std::string_view file) {
   using Json = nlohmann::ordered_json;
+  // The parser would take it for the end.
+  if (text.find('\0') != std::string_view::npos) {
+    fail_at(std::string(file), "this is not JSON: it has a byte 0");
+  }
   StrictParsing strict(file);
   try {
     return Json::parse(text, [&](int, Json::parse_event_t event, const Json& parsed) {

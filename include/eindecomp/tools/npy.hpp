@@ -250,6 +250,11 @@ class NpyDictionary {
   if (!file || size < before || bytes > size - before) {
     fail_at(path, "the .npy file ends before its header does (it is cut short); write it anew");
   }
+  constexpr std::uint64_t max_header_bytes = 1 << 20;
+  if (bytes > max_header_bytes) {
+    fail_at(path, Text("the header of the .npy file has ") + static_cast<Extent>(bytes) +
+                      " bytes, and that of an array of numbers some hundred; write it anew");
+  }
   std::string text(bytes, '\0');
   file.read(text.data(), static_cast<std::streamsize>(bytes));
   if (!file) fail_at(path, "the header of the .npy file cannot be read; write it anew");

@@ -115,6 +115,7 @@ class SafetensorsReader {
 
  private:
   static constexpr std::size_t length_bytes = 8;
+  static constexpr Extent max_header_bytes = 100'000'000;  // as the format's own library has it
 
   /// The header's text.
   [[nodiscard]] std::string take_header() {
@@ -134,6 +135,11 @@ class SafetensorsReader {
       fail_at(m_file,
               "the file ends before its header does (it is cut short, or no safetensors); "
               "name another");
+    }
+    if (length > max_header_bytes) {
+      fail_at(m_file, Text("its header has ") + static_cast<Extent>(length) +
+                          " bytes, and those of safetensors at most " + max_header_bytes +
+                          "; name another");
     }
     m_elements = size - length_bytes - length;
     std::string text(length, '\0');
