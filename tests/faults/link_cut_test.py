@@ -15,14 +15,15 @@ import time
 
 NODES = 3
 SECONDS = 40  # from the cut to the end of all processes
+ATTEMPTS = 3  # of which one may not crash the launcher
+# In mpirun of Open MPI 4.1, where what MPI_Abort says meets a connection that was lost.
+LAUNCHER_CRASHED = "orte_rml_oob_send_buffer_nb"
+ABSENT = (r"rank \d of 3 has waited longer than the time limit of 3 s in run \[.*ways.cpp:\d+\]"
+          r".*ranks? (\d and )?2 does not answer.*; the program ends on all ranks")
 
 
-def main():
-    cluster, ways = sys.argv[1:]
-    up = subprocess.run([cluster, "up", str(NODES)], capture_output=True, text=True, check=False)
-    if up.returncode != 0:
-        print(f"no cluster: {up.stdout}{up.stderr}")
-        sys.exit(77)
+def cut_a_link(cluster, ways):
+    """What is wrong with how the program ends, and what it said."""
     with tempfile.TemporaryFile("w+", errors="replace") as output:
         program = subprocess.Popen([cluster, "run", ways, "cut"], stdout=output,
                                    stderr=subprocess.STDOUT)
@@ -44,15 +45,30 @@ def main():
             subprocess.run(["kill", "-9", *left], check=False)
         output.seek(0)
         said = output.read()
-    subprocess.run([cluster, "down"], check=False)
-    absent = (r"rank \d of 3 has waited longer than the time limit of 3 s in run \[.*ways.cpp:\d+\]"
-              r".*ranks? (\d and )?2 does not answer.*; the program ends on all ranks")
     if program.returncode == 0:
         faults.append("exit code 0")
-    if not re.search(absent, said, re.DOTALL):
-        faults.append(f"it does not say '{absent}'")
+    if not re.search(ABSENT, said, re.DOTALL):
+        faults.append(f"it does not say '{ABSENT}'")
     print(said)
     print(f"{took:.1f} s from the cut to the end")
+    return faults, said
+
+
+def main():
+    cluster, ways = sys.argv[1:]
+    for attempt in range(ATTEMPTS):
+        up = subprocess.run([cluster, "up", str(NODES)], capture_output=True, text=True,
+                            check=False)
+        if up.returncode != 0:
+            print(f"no cluster: {up.stdout}{up.stderr}")
+            sys.exit(77)
+        try:
+            faults, said = cut_a_link(cluster, ways)
+        finally:
+            subprocess.run([cluster, "down"], check=False)
+        if LAUNCHER_CRASHED not in said:
+            break
+        print(f"attempt {attempt + 1}: the launcher crashed")
     sys.exit("\n".join(faults) or 0)
 
 
