@@ -49,9 +49,10 @@ template <class T, class Monoid>
   }
 }
 
-/// A join of index tensors, so many, of the operands of another join, and of the values of as many
-/// labels: what the other join gives where each index is the value of its label, elsewhere what ⊕
-/// passes over. \tparam Skipped  bit k: elements of index tensor k may be no value of the label
+/// Another join, masked by index tensors: operands are `Tensors` indices, the other join's
+/// operands, then the values of `Tensors` labels. Where every index equals its label it is the
+/// other join's value, elsewhere the identity of ⊕. \tparam Skipped  bit k: elements of index
+/// tensor k may be no value of the label
 template <int Tensors, class Join, class Monoid, unsigned Skipped = 0>
 struct Where {
   static constexpr int index_tensors = Tensors;  ///< how many operands are index tensors

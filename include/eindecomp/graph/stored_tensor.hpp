@@ -37,7 +37,7 @@ struct StoredTensor {
     }
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
-  /// Of a tensor that is about to go, there would be none left to see.
+  /// Deleted for temporaries: the span would dangle.
   template <Element T>
   void elements() && = delete;
   /// \throws Error if `bytes` has other than the elements that the extents say, or these are not

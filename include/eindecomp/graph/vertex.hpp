@@ -140,7 +140,7 @@ struct Vertex {
   std::vector<int> aggregated;  ///< positions in L that the output lacks, in the order of L
   /// The position in L of the aggregated label of a scan: the operand is read at i - k or i + k,
   /// with a label i of the output and this k, both of the extent of its dimension; beyond its ends
-  /// the identity of ⊕ is read, that is nothing. -1: the statement is none.
+  /// the identity of ⊕ is read, that is nothing. -1: the statement is not a scan.
   int scanned = -1;
   Operator op;          ///< ⊗ and ⊕
   ElementType partial;  ///< an accumulator of ⊕ before it is finished (a pair for argmin)

@@ -18,8 +18,8 @@ namespace eindecomp {
 
 /// What one rank does to run a placed program on so many ranks, the groups among its statements in
 /// steps and tiles. Every rank makes its own, without communication; sends and receives of all
-/// ranks match in number, order and regions. \throws Error if the placement does not suit the
-/// graph, a group cannot run in steps, or there is
+/// ranks match in number, order and regions.
+/// \throws Error if the placement does not suit the graph, a group cannot run in steps, or there is
 ///   no such rank.
 [[nodiscard]] RankProgram compile_rank(
     const EinGraph& graph, const Placement& placement, int ranks, int rank,

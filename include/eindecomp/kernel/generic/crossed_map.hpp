@@ -27,8 +27,8 @@
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
-/// Whether a signature's maps may be computed so. Of those that can aggregate, as einsum's do, only
-/// those that go by vectors: to compile it for others would cost more than it is worth.
+/// Whether PreparedCrossed computes maps of a signature. Of those that can aggregate, as einsum's
+/// do, only those that go by vectors: to compile it for others would cost more than it is worth.
 template <class Space, class Join, class Monoid, class... Ts>
 [[nodiscard]] constexpr bool has_crossed() {
   return compat::is_synchronous<Space> &&

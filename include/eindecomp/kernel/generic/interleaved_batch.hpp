@@ -27,7 +27,7 @@
 namespace eindecomp::kernel::detail {
 inline namespace EINDECOMP_INSTRUCTION_SET {
 
-/// Whether a signature's reductions may be computed so: of terms that vectors compute.
+/// Whether PreparedInterleaved computes reductions of a signature: of terms that vectors compute.
 template <class Space, class Join, class Monoid, class... Ts>
 [[nodiscard]] constexpr bool has_interleaved() {
   return compat::is_synchronous<Space> && !Signature<Join, Monoid, Ts...>::elementwise &&
@@ -172,8 +172,8 @@ class PreparedInterleaved final : public PreparedKernel<Space> {
   PreparedInterleaved(const Space& space, const InterleavedBatch<operands>& batch, const Join& join,
                       const Monoid& monoid, Write write, const char* refusal)
       : m_batch(batch),
-        m_whole(batch.block(batch.width), tuning),
-        m_rest(batch.block(batch.count % batch.width), tuning),
+        m_whole(batch.block(batch.width), schedule_tuning),
+        m_rest(batch.block(batch.count % batch.width), schedule_tuning),
         m_join(join),
         m_monoid(monoid),
         m_write(write),
@@ -214,10 +214,10 @@ class PreparedInterleaved final : public PreparedKernel<Space> {
     tuning.split_outputs = 0;
     return tuning;
   }
-  static constexpr JoinTuning tuning = cut_by_outputs();
+  static constexpr JoinTuning schedule_tuning = cut_by_outputs();
 
   [[nodiscard]] Extent blocks_per_item() const {
-    return std::max<Extent>(1, tuning.item_joins / (m_batch.width * m_batch.joins));
+    return std::max<Extent>(1, schedule_tuning.item_joins / (m_batch.width * m_batch.joins));
   }
   /// Items of the batch, and of all batches.
   [[nodiscard]] Extent groups() const { return ceil_div(m_batch.blocks(), blocks_per_item()); }
@@ -245,7 +245,7 @@ class PreparedInterleaved final : public PreparedKernel<Space> {
     const bool interleaved = m_batch.elements[operands] > 0;
     memory.store.output = interleaved ? buffer : own;
     if (interleaved && m_write == Write::accumulate) interleave(buffer, own, operands, members);
-    const JoinItems<tuning.tile, Join, Monoid, Ts...> items{
+    const JoinItems<schedule_tuning.tile, Join, Monoid, Ts...> items{
         members == m_batch.width ? m_whole : m_rest, m_join, memory};
     for (Extent item = 0; item < items.schedule.items(); ++item) items.compute(item);
     if (interleaved) {

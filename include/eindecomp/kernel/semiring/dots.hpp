@@ -29,7 +29,7 @@ inline namespace EINDECOMP_INSTRUCTION_SET {
 /// multiply-adds at work, and six vectors are loaded for nine of these.
 inline constexpr int dot_side = 3;
 
-/// Whether a signature's products may be computed so: the lanes of floating-point sums.
+/// Whether dot products by vectors compute a signature: sums of products of floating-point numbers.
 template <class Join, class Monoid, class A, class B>
 inline constexpr bool has_dots = (EINDECOMP_FUSED_MULTIPLY_ADD && std::is_same_v<Join, Mul> &&
                                   std::is_same_v<Monoid, Sum> && std::is_same_v<A, B> &&
