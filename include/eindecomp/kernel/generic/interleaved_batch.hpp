@@ -131,12 +131,16 @@ struct InterleavedBatch {
   /// Whether a loop makes rows that take longer to compute than to begin.
   static bool has_long_rows(const LoopNest<tensors>& nest, int element_bytes) {
     const std::int64_t least = Operands <= 2 ? tuning::min_long_row : tuning::min_long_row_of_many;
+    // Rows of terms that vectors go along have the same sums in tiles, bit for bit.
+    const Extent lanes = std::min<Extent>(vector_bytes / element_bytes, 16);
     for (int l = 0; l < nest.loops; ++l) {
       bool contiguous = nest.stride[Operands][l] == 0 || nest.stride[Operands][l] == 1;
       for (int t = 0; t < Operands; ++t) {
         contiguous = contiguous && (nest.stride[t][l] == 0 || nest.stride[t][l] == 1);
       }
       if (contiguous && nest.extent[l] * element_bytes >= least) return true;
+      const bool is_of_terms = nest.stride[Operands][l] == 0;
+      if (Operands <= 2 && contiguous && is_of_terms && nest.extent[l] >= lanes) return true;
     }
     return false;
   }
